@@ -4,11 +4,12 @@ barnabas/broker_errors.py."""
 from __future__ import annotations
 
 import subprocess
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
 import jars
-from error_explanations import EXPLANATIONS
+from error_explanations import EXPLANATIONS, REBALANCED
 from names import error_class_name
 from python_source import HEADER
 
@@ -66,15 +67,17 @@ def render_errors(rows: list[BrokerErrorRow]) -> str:
         HEADER.format(title="One class for each of Kafka's error codes."),
         "from typing import ClassVar\n\n",
         "from barnabas.error_codes import ErrorCode, error_for\n",
-        "from barnabas.errors import BrokerError\n\n",
+        "from barnabas.errors import BrokerError, GroupRebalancedError\n\n",
         "__all__ = [\n",
         *(f'    "{name}",\n' for name in sorted(["BY_CODE", "ErrorCode", "error_for", *classes])),
         "]\n",
     ]
     for row in errors:
-        lines.append(f"\n\nclass {error_class_name(row.name)}(BrokerError):\n")
+        base = "GroupRebalancedError" if row.name in REBALANCED else "BrokerError"
+        lines.append(f"\n\nclass {error_class_name(row.name)}({base}):\n")
         if row.name in EXPLANATIONS:
-            lines.append(f'    """{EXPLANATIONS[row.name]}"""\n\n')
+            text = textwrap.indent(textwrap.fill(f'"""{EXPLANATIONS[row.name]}"""', 100), " " * 4)
+            lines.append(f"{text}\n\n")
         lines.append(f"    code: ClassVar[int] = {row.code}\n")
         lines.append(f'    name: ClassVar[str] = "{row.name}"\n')
         if row.retriable:
@@ -82,12 +85,19 @@ def render_errors(rows: list[BrokerErrorRow]) -> str:
         if row.invalid_metadata:
             lines.append("    invalid_metadata: ClassVar[bool] = True\n")
         if row.name in EXPLANATIONS:
-            lines.append(f'    explanation: ClassVar[str] = "{EXPLANATIONS[row.name]}"\n')
+            lines.append(f"    explanation: ClassVar[str] = {_in_pieces(EXPLANATIONS[row.name])}\n")
     lines.append("\n\nBY_CODE: dict[int, type[BrokerError]] = {\n")
     lines += [f"    {row.code}: {error_class_name(row.name)},\n" for row in errors]
     lines.append("}\n")
     lines.append('"""The class of each error code but NONE."""\n')
     return "".join(lines)
+
+
+def _in_pieces(text: str) -> str:
+    """A text as the source has it, in lines that are not too long."""
+    pieces = textwrap.wrap(text, 100, drop_whitespace=False) if len(text) > 80 else [text]
+    quoted = [f'"{piece}"' for piece in pieces]
+    return quoted[0] if len(quoted) == 1 else f"({chr(10).join(quoted)})"
 
 
 _ERROR_FOR = '''

@@ -5,6 +5,15 @@ What is behind a semicolon is advice that holds beside the broker's own words as
 
 from __future__ import annotations
 
+REBALANCED = {
+    "FENCED_MEMBER_EPOCH",
+    "ILLEGAL_GENERATION",
+    "REBALANCE_IN_PROGRESS",
+    "STALE_MEMBER_EPOCH",
+    "UNKNOWN_MEMBER_ID",
+}
+"""The group has rebalanced since the member, which may be none any more, last heard of it."""
+
 EXPLANATIONS: dict[str, str] = {
     "UNKNOWN_SERVER_ERROR": "the broker failed in a way that it has no code for; the broker's log says more",
     "OFFSET_OUT_OF_RANGE": "no record has this offset (any more); seek, or set auto_offset_reset",
@@ -51,13 +60,18 @@ EXPLANATIONS: dict[str, str] = {
     "POLICY_VIOLATION": "a policy set on the broker does not allow it",
     "OUT_OF_ORDER_SEQUENCE_NUMBER": "the broker misses an earlier batch of this producer",
     "DUPLICATE_SEQUENCE_NUMBER": "the broker has this batch already",
-    "INVALID_PRODUCER_EPOCH": "a newer producer has taken over, or the transaction was ended by the broker",
+    "INVALID_PRODUCER_EPOCH": "another producer with the same transactional_id has taken over, or the broker "
+    "ended the transaction, as it was open for longer than transaction_timeout_ms; abort it, and close this "
+    "producer if that raises ProducerFencedError",
     "INVALID_TXN_STATE": "the transaction is not in a state that allows this",
-    "INVALID_PRODUCER_ID_MAPPING": "the transactional id belongs to another producer id by now",
-    "INVALID_TRANSACTION_TIMEOUT": "transaction_timeout_ms exceeds transaction.max.timeout.ms of the broker",
+    "INVALID_PRODUCER_ID_MAPPING": "the coordinator has given the transactional_id to another producer, or "
+    "has forgotten it after transactional.id.expiration.ms; close this producer and make a new one",
+    "INVALID_TRANSACTION_TIMEOUT": "transaction_timeout_ms exceeds transaction.max.timeout.ms of the broker; "
+    "lower the first or raise the second",
     "CONCURRENT_TRANSACTIONS": "the transaction before is still being ended",
     "TRANSACTION_COORDINATOR_FENCED": "the coordinator that wrote the marker has been replaced",
-    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": "the principal may not use the transactional id",
+    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": "the principal may not use the transactional_id; "
+    "an ACL must allow it",
     "SECURITY_DISABLED": "the broker has no authorizer configured",
     "OPERATION_NOT_ATTEMPTED": "another part of the same request failed, so this one was not tried",
     "KAFKA_STORAGE_ERROR": "the broker's disk failed; the partition should move to another replica",
@@ -78,7 +92,8 @@ EXPLANATIONS: dict[str, str] = {
     "INVALID_RECORD": "the broker refused a record: a compacted topic needs keys, timestamps must be valid",
     "UNSTABLE_OFFSET_COMMIT": "offsets of an open transaction are pending for the partition",
     "THROTTLING_QUOTA_EXCEEDED": "a quota is used up; try again after throttle_time_ms",
-    "PRODUCER_FENCED": "a newer producer with the same transactional_id has taken over",
+    "PRODUCER_FENCED": "another producer with the same transactional_id has taken over; close this one, and "
+    "give each producer a transactional_id of its own",
     "UNKNOWN_TOPIC_ID": "the broker does not know the topic's id: deleted, created again, or not there yet",
     "INCONSISTENT_TOPIC_ID": "the topic was deleted and created again; metadata must be read again",
     "TRANSACTIONAL_ID_NOT_FOUND": "there is no transaction of this id",

@@ -10,6 +10,7 @@ from barnabas.errors import InvalidSettingError, UnknownSettingError
 from barnabas.settings import keywords as settings
 from barnabas.settings.table import (
     ALIASES,
+    SERIALIZERS,
     AdminConfig,
     CommonConfig,
     ConsumerConfig,
@@ -57,10 +58,21 @@ def test_the_nearest_setting_may_be_another_clients() -> None:
         load(ConsumerConfig, {"bootstrap_servers": "host:9092", "compresion": "zstd"})
 
 
-@pytest.mark.parametrize("name", ["value_serializer", "key_deserializer"])
-def test_a_serializer_is_told_that_records_are_bytes(name: str) -> None:
-    with pytest.raises(UnknownSettingError, match=f"'{name}': keys and values are bytes; encode what"):
-        producer(**{name: str.encode})
+def test_a_serializer_is_a_function() -> None:
+    with pytest.raises(InvalidSettingError, match="value_serializer must be a function, such as"):
+        producer(value_serializer="org.apache.kafka.common.serialization.StringSerializer")
+    with pytest.raises(UnknownSettingError, match="'key_deserializer': it is a consumer's setting"):
+        producer(key_deserializer=bytes.decode)
+
+
+def test_a_deserializer_that_has_to_be_awaited_says_what_to_do() -> None:
+    class Awaited:
+        is_awaited = True
+
+        def __call__(self) -> None: ...
+
+    with pytest.raises(InvalidSettingError, match=r"await deserializer.value_of\(record\)"):
+        load(ConsumerConfig, {"bootstrap_servers": "host:9092", "value_deserializer": Awaited()})
 
 
 @pytest.mark.parametrize(
@@ -148,7 +160,7 @@ def test_the_typed_keyword_arguments_are_those_of_the_table(config_type: Any, ty
     hints = get_type_hints(typed)
     assert set(hints) - set(ALIASES) == named
     table = get_type_hints(config_type)
-    looser = {"acks", "partitioner"} | {
+    looser = {"acks", "partitioner", *SERIALIZERS} | {
         n for n in named if get_origin(table[n]) is tuple or Secret in get_args(table[n])
     }
     assert {n: hints[n] for n in named - looser} == {n: table[n] for n in named - looser}

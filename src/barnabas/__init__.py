@@ -286,6 +286,8 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return import_module("barnabas._kernel").VERSION
+    if name in ("aio", "formats", "serializers"):
+        return import_module(f"barnabas.{name}")
     if name not in __all__:
         raise AttributeError(f"module 'barnabas' has no attribute {name!r}")
     value = getattr(import_module(_HOMES.get(name, "barnabas.types")), name)

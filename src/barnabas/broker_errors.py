@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from barnabas.error_codes import ErrorCode, error_for
-from barnabas.errors import BrokerError
+from barnabas.errors import BrokerError, GroupRebalancedError
 
 __all__ = [
     "BY_CODE",
@@ -343,7 +343,7 @@ class InvalidRequiredAcksError(BrokerError):
     explanation: ClassVar[str] = "acks must be 0, 1 or -1 (all)"
 
 
-class IllegalGenerationError(BrokerError):
+class IllegalGenerationError(GroupRebalancedError):
     """the group has rebalanced since; the member must join again"""
 
     code: ClassVar[int] = 22
@@ -367,7 +367,7 @@ class InvalidGroupIdError(BrokerError):
     explanation: ClassVar[str] = "the group id is empty or otherwise not allowed"
 
 
-class UnknownMemberIdError(BrokerError):
+class UnknownMemberIdError(GroupRebalancedError):
     """the group no longer has this member; it must join again"""
 
     code: ClassVar[int] = 25
@@ -383,7 +383,7 @@ class InvalidSessionTimeoutError(BrokerError):
     explanation: ClassVar[str] = "outside the broker's group.min and group.max.session.timeout.ms"
 
 
-class RebalanceInProgressError(BrokerError):
+class RebalanceInProgressError(GroupRebalancedError):
     """the group is rebalancing; join it again first"""
 
     code: ClassVar[int] = 27
@@ -547,11 +547,17 @@ class DuplicateSequenceNumberError(BrokerError):
 
 
 class InvalidProducerEpochError(BrokerError):
-    """a newer producer has taken over, or the transaction was ended by the broker"""
+    """another producer with the same transactional_id has taken over, or the broker ended the
+    transaction, as it was open for longer than transaction_timeout_ms; abort it, and close this
+    producer if that raises ProducerFencedError"""
 
     code: ClassVar[int] = 47
     name: ClassVar[str] = "INVALID_PRODUCER_EPOCH"
-    explanation: ClassVar[str] = "a newer producer has taken over, or the transaction was ended by the broker"
+    explanation: ClassVar[str] = (
+        "another producer with the same transactional_id has taken over, or the broker ended the transaction,"
+        " as it was open for longer than transaction_timeout_ms; abort it, and close this producer if that "
+        "raises ProducerFencedError"
+    )
 
 
 class InvalidTxnStateError(BrokerError):
@@ -563,19 +569,27 @@ class InvalidTxnStateError(BrokerError):
 
 
 class InvalidProducerIdMappingError(BrokerError):
-    """the transactional id belongs to another producer id by now"""
+    """the coordinator has given the transactional_id to another producer, or has forgotten it after
+    transactional.id.expiration.ms; close this producer and make a new one"""
 
     code: ClassVar[int] = 49
     name: ClassVar[str] = "INVALID_PRODUCER_ID_MAPPING"
-    explanation: ClassVar[str] = "the transactional id belongs to another producer id by now"
+    explanation: ClassVar[str] = (
+        "the coordinator has given the transactional_id to another producer, or has forgotten it after "
+        "transactional.id.expiration.ms; close this producer and make a new one"
+    )
 
 
 class InvalidTransactionTimeoutError(BrokerError):
-    """transaction_timeout_ms exceeds transaction.max.timeout.ms of the broker"""
+    """transaction_timeout_ms exceeds transaction.max.timeout.ms of the broker; lower the first or raise
+    the second"""
 
     code: ClassVar[int] = 50
     name: ClassVar[str] = "INVALID_TRANSACTION_TIMEOUT"
-    explanation: ClassVar[str] = "transaction_timeout_ms exceeds transaction.max.timeout.ms of the broker"
+    explanation: ClassVar[str] = (
+        "transaction_timeout_ms exceeds transaction.max.timeout.ms of the broker; lower the first or raise "
+        "the second"
+    )
 
 
 class ConcurrentTransactionsError(BrokerError):
@@ -596,11 +610,11 @@ class TransactionCoordinatorFencedError(BrokerError):
 
 
 class TransactionalIdAuthorizationFailedError(BrokerError):
-    """the principal may not use the transactional id"""
+    """the principal may not use the transactional_id; an ACL must allow it"""
 
     code: ClassVar[int] = 53
     name: ClassVar[str] = "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
-    explanation: ClassVar[str] = "the principal may not use the transactional id"
+    explanation: ClassVar[str] = "the principal may not use the transactional_id; an ACL must allow it"
 
 
 class SecurityDisabledError(BrokerError):
@@ -916,11 +930,15 @@ class ThrottlingQuotaExceededError(BrokerError):
 
 
 class ProducerFencedError(BrokerError):
-    """a newer producer with the same transactional_id has taken over"""
+    """another producer with the same transactional_id has taken over; close this one, and give each
+    producer a transactional_id of its own"""
 
     code: ClassVar[int] = 90
     name: ClassVar[str] = "PRODUCER_FENCED"
-    explanation: ClassVar[str] = "a newer producer with the same transactional_id has taken over"
+    explanation: ClassVar[str] = (
+        "another producer with the same transactional_id has taken over; close this one, and give each "
+        "producer a transactional_id of its own"
+    )
 
 
 class ResourceNotFoundError(BrokerError):
@@ -1082,7 +1100,7 @@ class OffsetMovedToTieredStorageError(BrokerError):
     explanation: ClassVar[str] = "the records have moved to remote storage"
 
 
-class FencedMemberEpochError(BrokerError):
+class FencedMemberEpochError(GroupRebalancedError):
     """the coordinator has moved on from this member's epoch; it must join again"""
 
     code: ClassVar[int] = 110
@@ -1106,7 +1124,7 @@ class UnsupportedAssignorError(BrokerError):
     explanation: ClassVar[str] = "the coordinator does not have the assignor that was asked for"
 
 
-class StaleMemberEpochError(BrokerError):
+class StaleMemberEpochError(GroupRebalancedError):
     """the member's epoch is out of date; try again after the next heartbeat"""
 
     code: ClassVar[int] = 113

@@ -34,7 +34,8 @@
     │   ├── CorruptBatchError        names topic, partition and offset
     │   └── NoCommonVersionError     no version that can carry the request is spoken by both sides
     └── BrokerError                  an error code in a broker's answer; one subclass a code,
-                                     generated from Kafka's table in `barnabas.broker_errors`
+        │                            generated from Kafka's table in `barnabas.broker_errors`
+        └── GroupRebalancedError     the group went on without the member: five codes descend from it
 
 This module knows nothing of the rest of the package.
 """
@@ -143,6 +144,9 @@ class KafkaConnectionError(BarnabasError, ConnectionError):
     """A broker cannot be reached, or hung up while a request was under way."""
 
     retriable = True
+    request_bytes: int | None = None
+    """The size in bytes of the request that the broker was to answer next when it closed the connection, as
+    socket.request.max.bytes counts it. None where no request was under way, or the broker closed nothing."""
 
 
 class BootstrapError(KafkaConnectionError):
@@ -294,6 +298,16 @@ class BrokerError(BarnabasError):
     def __reduce__(self) -> tuple[Any, ...]:
         # Exceptions are made anew of their text otherwise, which would be told twice.
         return _unpickled, (type(self), self.args), self.__dict__
+
+
+class GroupRebalancedError(BrokerError):
+    """The group has rebalanced: this member may be none any more, and its partitions another's. Base of the
+    five codes that say so: UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS, STALE_MEMBER_EPOCH
+    and FENCED_MEMBER_EPOCH.
+
+    A commit raises it, and `send_offsets_to_transaction` has it as the `__cause__` of its error. The offsets
+    are not stored: whoever has the partitions now reads the records again. Poll to join again.
+    """
 
 
 def _unpickled(kind: type[BrokerError], arguments: tuple[Any, ...]) -> BrokerError:

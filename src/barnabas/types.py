@@ -8,11 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from barnabas.values import frozen
 
 Buffer = bytes | bytearray | memoryview
+
+if TYPE_CHECKING:
+    # The default of a type variable (PEP 696) is Python's own from 3.13 on.
+    from typing_extensions import TypeVar
+
+    K = TypeVar("K", default=bytes)
+    V = TypeVar("V", default=bytes)
+    KeyIn = TypeVar("KeyIn", default=Buffer)
+    ValueIn = TypeVar("ValueIn", default=Buffer)
+else:
+    from typing import TypeVar
+
+    K, V, KeyIn, ValueIn = map(TypeVar, ("K", "V", "KeyIn", "ValueIn"))
 
 Headers = Sequence[tuple[str, bytes | None]]
 """Headers of a record, in order; a key may appear more than once."""
@@ -51,11 +64,12 @@ class TopicPartition(NamedTuple):
 @frozen
 class ProducerRecord:
     """A record on its way into a producer, as interceptors see it. `timestamp` is in milliseconds since 1970;
-    None is now. `partition` None leaves the choice to the partitioner."""
+    None is now. `partition` None leaves the choice to the partitioner. `value` and `key` are bytes, or what
+    the producer's serializers make bytes of."""
 
     topic: str
-    value: Buffer | None = None
-    key: Buffer | None = None
+    value: Any = None
+    key: Any = None
     headers: Headers | None = None
     partition: int | None = None
     timestamp: int | None = None

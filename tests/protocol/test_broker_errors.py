@@ -8,7 +8,7 @@ import pytest
 
 from barnabas import broker_errors
 from barnabas.broker_errors import BY_CODE, ErrorCode, UnknownTopicOrPartitionError, error_for
-from barnabas.errors import BrokerError
+from barnabas.errors import BrokerError, GroupRebalancedError
 
 
 def test_every_code_but_none_has_a_class_of_its_own() -> None:
@@ -76,6 +76,43 @@ def test_an_error_knows_whether_to_try_again_and_to_refresh_metadata(
 ) -> None:
     cls = BY_CODE[ErrorCode[name]]
     assert (cls.retriable, cls.invalid_metadata) == (retriable, invalid_metadata)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "FENCED_MEMBER_EPOCH",
+        "ILLEGAL_GENERATION",
+        "REBALANCE_IN_PROGRESS",
+        "STALE_MEMBER_EPOCH",
+        "UNKNOWN_MEMBER_ID",
+    ],
+)
+def test_a_group_that_has_rebalanced_is_one_class_whatever_the_code(name: str) -> None:
+    with pytest.raises(GroupRebalancedError, match=name):
+        raise error_for(ErrorCode[name], "commit in group 'g'")
+
+
+def test_no_other_code_says_that_a_group_has_rebalanced() -> None:
+    assert sum(issubclass(kind, GroupRebalancedError) for kind in BY_CODE.values()) == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("PRODUCER_FENCED", "close this one, and give each producer a transactional_id of its own"),
+        ("INVALID_PRODUCER_EPOCH", "abort it, and close this producer if that raises ProducerFencedError"),
+        ("INVALID_PRODUCER_ID_MAPPING", "close this producer and make a new one"),
+        ("INVALID_TRANSACTION_TIMEOUT", "lower the first or raise the second"),
+        ("TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "an ACL must allow it"),
+        ("TRANSACTION_ABORTABLE", "abort the transaction and begin again"),
+    ],
+)
+def test_an_error_of_transactions_says_what_to_do_beside_the_words_of_the_broker(
+    name: str, advice: str
+) -> None:
+    for reason in (None, "The broker's own words."):
+        assert f"; {advice})" in str(error_for(ErrorCode[name], "orders-0", reason))
 
 
 def test_a_code_of_a_newer_broker_is_an_error_that_carries_it() -> None:

@@ -97,6 +97,20 @@ def test_a_pkcs12_store_holds_what_to_trust(files: Certificates, tmp_path: Path)
     assert trusted == tls(ssl_truststore_location=str(files.ca)).context.get_ca_certs()
 
 
+def test_a_store_of_type_jks_may_be_a_pkcs12_store_as_in_java(files: Certificates, tmp_path: Path) -> None:
+    settings = {
+        "ssl_truststore_type": "JKS",
+        "ssl_truststore_location": pkcs12(files, tmp_path, has_key=False),
+        "ssl_truststore_password": "secret",
+    }
+    trusted = tls(**settings).context.get_ca_certs()
+    assert trusted == tls(ssl_truststore_location=str(files.ca)).context.get_ca_certs()
+
+
+def test_a_type_of_store_without_a_store_trusts_the_system_as_in_java() -> None:
+    assert tls(ssl_truststore_type="JKS", ssl_keystore_type="JKS").context.verify_mode.name == "CERT_REQUIRED"
+
+
 def write(folder: Path, name: str, content: bytes) -> str:
     path = folder / name
     path.write_bytes(content)
@@ -136,8 +150,26 @@ def write(folder: Path, name: str, content: bytes) -> str:
             },
             r"ssl_truststore_location: .*is a PKCS12 store: give ssl_truststore_password",
         ),
-        (lambda f, _: {"ssl_truststore_type": "JKS"}, "ssl_truststore_type: 'truststore' is a JKS store"),
-        (lambda f, _: {"ssl_keystore_type": "jks"}, "ssl_keystore_type: 'keystore' is a JKS store"),
+        (
+            lambda f, d: {"ssl_keystore_location": write(d, "k.jceks", b"\xce\xce\xce\xce....")},
+            r"is a JCEKS store, which .* -srcstoretype JCEKS -destkeystore .*\.p12 and its password",
+        ),
+        (
+            lambda f, d: {"ssl_truststore_location": str(f.ca), "ssl_truststore_type": "JKS"},
+            r"ssl_truststore_type is JKS, but '.*ca\.pem' is a PEM file: leave ssl_truststore_type out",
+        ),
+        (
+            lambda f, d: {"ssl_truststore_location": str(f.ca), "ssl_truststore_type": "PKCS12"},
+            r"ssl_truststore_type is PKCS12, but '.*ca\.pem' is a PEM file: leave ssl_truststore_type out",
+        ),
+        (
+            lambda f, d: {"ssl_keystore_location": write(d, "k.jks", b"text"), "ssl_keystore_type": "jks"},
+            r"ssl_keystore_location: '.*k\.jks' is no store of Java's",
+        ),
+        (
+            lambda f, d: {"ssl_truststore_location": "/nowhere.jks", "ssl_truststore_type": "JKS"},
+            r"ssl_truststore_location: '/nowhere\.jks' cannot be read",
+        ),
         (
             lambda f, d: {"ssl_truststore_location": write(d, "empty.pem", b"")},
             "no certificates can be read there",

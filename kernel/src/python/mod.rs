@@ -37,6 +37,8 @@ mod _kernel {
     #[cfg(unix)]
     #[pymodule_export]
     use super::consume::bulk_fetch::FetchCredit;
+    #[pymodule_export]
+    use super::consume::decoded_record::{DecodedRecord, decoded_records};
     #[cfg(unix)]
     #[pymodule_export]
     use super::consume::direct_fetches::{DirectFetches, TakenBack};

@@ -1,7 +1,10 @@
 """From a response to records and columns."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Self, final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import GenericAlias
+from typing import Any, Generic, Self, final
+
+from typing_extensions import TypeVar
 
 from barnabas._kernel.message import Message
 from barnabas._kernel.objects import Buffer, HeadersIn, ReceiveBuffer, Waker
@@ -23,13 +26,19 @@ class FrameReceiver:
     def close(self) -> None:
         """Ends the thread, and reading from the socket."""
 
-@final
-class Record:
+K = TypeVar("K", default=bytes)
+V = TypeVar("V", default=bytes)
+
+class Record(Generic[K, V]):
     """A record as read from a partition. `timestamp` in milliseconds since 1970, -1 if there is none.
 
     It points into the batch it came in and keeps that alive; `key`, `value` and `headers` are new objects
     at each access. Header keys that are not UTF-8 are read with replacement characters. Equal by all its
-    parts; can be pickled."""
+    parts; can be pickled.
+
+    With `key_deserializer` or `value_deserializer` of a consumer, `key` and `value` are what these return.
+    They are called when the key or the value is first asked for, once. Where one fails, the access raises
+    SerializationError, each time. Records are equal by their bytes."""
 
     def __new__(
         cls,
@@ -43,7 +52,11 @@ class Record:
         *,
         timestamp_type: int = 0,
         leader_epoch: int = -1,
-    ) -> Record: ...
+    ) -> Self: ...
+    def __class_getitem__(cls, item: Any, /) -> GenericAlias: ...
+    @property
+    def raw(self) -> Record:
+        """The record with its key and value as bytes; the record itself where nothing deserializes."""
     @property
     def topic(self) -> str:
         """Name of the topic."""
@@ -60,11 +73,11 @@ class Record:
     def timestamp_type(self) -> int:
         """Who set `timestamp`, as a number of `barnabas.TimestampType`."""
     @property
-    def key(self) -> bytes | None:
-        """Made again at each access; None where there is none."""
+    def key(self) -> K | None:
+        """Bytes are made again at each access; None where there is none."""
     @property
-    def value(self) -> bytes | None:
-        """Made again at each access; None is a tombstone in a compacted topic."""
+    def value(self) -> V | None:
+        """Bytes are made again at each access; None is a tombstone in a compacted topic."""
     @property
     def headers(self) -> tuple[tuple[str, bytes | None], ...]:
         """Pairs of name and value in the order of the producer; a name may come more than once."""
@@ -76,6 +89,25 @@ class Record:
         """Bytes of key and value together."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
+
+@final
+class DecodedRecord(Record[K, V]):
+    """A record whose key and value are read when they are first asked for, by `decoder(record)`, which gets
+    the record with bytes; without a decoder they are the bytes. Not called for None."""
+
+    def __new__(
+        cls,
+        record: Record,
+        key_decoder: Callable[[Record], K] | None,
+        value_decoder: Callable[[Record], V] | None,
+    ) -> Self: ...
+
+def decoded_records(
+    records: list[Record],
+    key_decoder: Callable[[Record], K] | None,
+    value_decoder: Callable[[Record], V] | None,
+) -> list[Record[K, V]]:
+    """The records with these decoders; one that has some already stays as it is."""
 
 @final
 class RecordReader:

@@ -1,10 +1,16 @@
 """From a record that is handed over to a request."""
 
 from collections.abc import Callable, Generator, Sequence
-from typing import Any, Self, final
+from types import GenericAlias
+from typing import Any, Generic, Self, final
+
+from typing_extensions import TypeVar
 
 from barnabas._kernel.objects import Buffer, HeadersIn, Waker
 from barnabas.errors import BarnabasError
+
+KeyIn = TypeVar("KeyIn", default=Buffer)
+ValueIn = TypeVar("ValueIn", default=Buffer)
 
 @final
 class BatchBuilder:
@@ -76,22 +82,29 @@ class RecordMetadata:
     def timestamp(self) -> int:
         """Milliseconds since 1970: the record's own, or with LogAppendTime the broker's."""
 
-class RecordSender:
+class RecordSender(Generic[KeyIn, ValueIn]):
     """Base of the sync Producer: its `send`, which appends in the caller's thread with no Python in between.
     What cannot be appended at once goes to the subclass's `_send_slowly`."""
 
     def __new__(cls, *_arguments: Any, **_settings: Any) -> Self: ...
-    def _append_directly_to(self, accumulator: Accumulator) -> None:
-        """From now on `send` appends there. Once."""
+    def __class_getitem__(cls, item: Any, /) -> GenericAlias: ...
+    def _append_directly_to(
+        self,
+        accumulator: Accumulator,
+        key_serializer: Callable[[Any], Any] | None = None,
+        value_serializer: Callable[[Any], Any] | None = None,
+    ) -> None:
+        """From now on `send` appends there what the serializers make of keys and values. Once. A record
+        whose serializer fails goes to `_send_slowly`."""
     def _stop_appending_directly(self) -> None:
         """From now on every `send` goes to `_send_slowly`; one that is under way on another thread calls
         `_after_late_append` when it is done."""
     def send(
         self,
         topic: str,
-        value: Buffer | None = None,
+        value: ValueIn | None = None,
         *,
-        key: Buffer | None = None,
+        key: KeyIn | None = None,
         headers: HeadersIn | None = None,
         partition: int | None = None,
         timestamp: int | None = None,

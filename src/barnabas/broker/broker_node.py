@@ -80,6 +80,11 @@ class BrokerNode:
         """`host:port` of each, by its name."""
         return {name: f"{host}:{port}" for name, (host, port) in self._node.addresses.items()}
 
+    @property
+    def protocols(self) -> Mapping[str, str]:
+        """What each listener speaks, by its name: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL."""
+        return {listener.name: listener.protocol for listener in self._listeners}
+
     async def bind(self) -> None:
         """Takes its listeners' ports, on which clients are refused until `accept`. Raises: ListenError."""
         for place, listener in enumerate(self._listeners):

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Iterator, Mapping
-from numbers import Real
-from typing import SupportsIndex, overload
+from typing import Generic, SupportsIndex, overload
 
 from barnabas._kernel import Record
 from barnabas.errors import MisuseError
-from barnabas.types import OffsetAndMetadata, TopicPartition
+from barnabas.types import K, OffsetAndMetadata, TopicPartition, V
 
 PartitionLike = TopicPartition | tuple[str, int]
 # A mapping is invariant in its keys, for type checkers: one of TopicPartition alone is none of PartitionLike.
@@ -83,10 +82,19 @@ def as_timeout_ms(timeout: float | None, default_ms: int) -> float:
 
 def check_seconds(timeout: float) -> None:
     """Raises: TypeError; MisuseError for less than none, which Java's clients refuse as well."""
-    if not isinstance(timeout, (int, float, Real)):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not _is_real(timeout):
         raise TypeError(f"expected a number of seconds for timeout, got {timeout!r}")
     if not timeout >= 0:
         raise MisuseError(f"timeout is {timeout!r}: give a number of seconds from 0 on")
+
+
+def _is_real(number: object) -> bool:
+    if isinstance(number, (int, float)):
+        return True
+    # NumPy's, for instance. Few give one, and all would wait for the import.
+    from numbers import Real
+
+    return isinstance(number, Real)
 
 
 def check_mapping(given: object, name: str, example: str) -> None:
@@ -102,16 +110,16 @@ def check_callbacks(**callbacks: object) -> None:
             raise MisuseError(f"{name} must be callable, not {callback!r}")
 
 
-class TakenRecords:
+class TakenRecords(Generic[K, V]):
     """Records that were taken from the buffer to be handed out one by one."""
 
     __slots__ = ("_all", "records")
 
     def __init__(self) -> None:
-        self._all: list[Record] = []
-        self.records: Iterator[Record] = iter(())
+        self._all: list[Record[K, V]] = []
+        self.records: Iterator[Record[K, V]] = iter(())
 
-    def put(self, records: list[Record]) -> None:
+    def put(self, records: list[Record[K, V]]) -> None:
         # Ctrl-C comes between calls only: the two change at once.
         iterator = iter(records)
         self._all, self.records = records, iterator
@@ -121,12 +129,12 @@ class TakenRecords:
         return operator.length_hint(self.records)
 
     @property
-    def in_hand(self) -> Record | None:
+    def in_hand(self) -> Record[K, V] | None:
         """The one that was handed out last."""
         unseen = self.count()
         return self._all[-1 - unseen] if unseen < len(self._all) else None
 
-    def rest(self) -> list[Record]:
+    def rest(self) -> list[Record[K, V]]:
         """Those that nobody has seen."""
         return self._all[len(self._all) - self.count() :]
 

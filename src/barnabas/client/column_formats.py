@@ -1,14 +1,17 @@
-"""What clients need of a format of columns that asks somebody for schemas, `barnabas.RegistryFormat`. Knows
-no format.
+"""What clients need of a format of columns: `barnabas.RegistryFormat`, which asks somebody for schemas, or a
+form of `barnabas.formats`, which knows its own.
 """
 
 from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterator
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from barnabas.errors import MisuseError
+
+if TYPE_CHECKING:
+    from barnabas.formats import Form
 
 Side = Literal["key", "value"]
 
@@ -33,18 +36,26 @@ class ColumnFormat(Protocol):
 
 
 def formats_of(
-    key: ColumnFormat | None, value: ColumnFormat | None, *, is_awaited: bool
+    key: ColumnFormat | Form | None, value: ColumnFormat | Form | None, *, is_awaited: bool
 ) -> Iterator[tuple[Side, ColumnFormat]]:
-    """Those that are given. Raises: TypeError; MisuseError where one is for other clients."""
-    sides: tuple[tuple[Side, ColumnFormat | None], ...] = (("key", key), ("value", value))
+    """Those that are given. Raises: TypeError; MisuseError where one is for other clients;
+    SchemaError."""
+    sides: tuple[tuple[Side, ColumnFormat | Form | None], ...] = (("key", key), ("value", value))
     for side, format in sides:
         if format is None:
             continue
+        if hasattr(format, "data_type") and hasattr(format, "plan"):
+            # Not imported before: it takes PyArrow.
+            from barnabas.formats.sides import FormColumns
+
+            yield side, FormColumns(cast("Form", format), is_awaited=is_awaited)
+            continue
         if not hasattr(format, "is_awaited"):
             raise TypeError(
-                f"expected a RegistryFormat for {side}, got {reprlib.repr(format)}: leave {side} out, and "
-                f"give the column {side!r}, which is of bytes, to a barnabas.formats.Codec"
+                f"expected a RegistryFormat or a format of barnabas.formats for {side}, got "
+                f"{reprlib.repr(format)}: such as barnabas.formats.text()"
             )
+        format = cast("ColumnFormat", format)
         if format.is_awaited != is_awaited:
             wanted = "barnabas.aio.Registry" if is_awaited else "barnabas.Registry"
             raise MisuseError(f"the {side}'s format needs a {wanted} for this client")

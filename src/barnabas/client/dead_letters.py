@@ -7,13 +7,20 @@ clients.
 from __future__ import annotations
 
 import traceback
-from typing import TypedDict
+from typing import Protocol, TypedDict
 
 from barnabas._kernel import Record
 from barnabas.clock import CLOCK
 from barnabas.types import Headers
 
 HEADER_PREFIX = "__connect.errors."
+
+
+class WithBytes(Protocol):
+    """A Record or a ShareRecord, of a consumer with deserializers or without."""
+
+    @property
+    def raw(self) -> Record: ...
 
 
 class DeadLetterArguments(TypedDict):
@@ -26,7 +33,7 @@ class DeadLetterArguments(TypedDict):
     timestamp: int | None
 
 
-def dead_letter(record: Record, error: BaseException | str, *, topic: str) -> DeadLetterArguments:
+def dead_letter(record: WithBytes, error: BaseException | str, *, topic: str) -> DeadLetterArguments:
     """Makes a dead letter of a record that could not be processed. It is sent by
     `producer.send(**dead_letter(record, error, topic="orders-dead"))`, with `await` in asyncio.
 
@@ -35,10 +42,11 @@ def dead_letter(record: Record, error: BaseException | str, *, topic: str) -> De
     `exception.message` and `exception.stacktrace`, and `read.at`, the time of this call in milliseconds since
     1970. `barnabas dlq replay` reads them. `error` is an exception, or the reason as text.
     """
+    raw = record.raw
     details: dict[str, object] = {
-        "topic": record.topic,
-        "partition": record.partition,
-        "offset": record.offset,
+        "topic": raw.topic,
+        "partition": raw.partition,
+        "offset": raw.offset,
         "exception.message": error,
     }
     if isinstance(error, BaseException):
@@ -50,9 +58,9 @@ def dead_letter(record: Record, error: BaseException | str, *, topic: str) -> De
     added = [(HEADER_PREFIX + name, str(each).encode(errors="replace")) for name, each in details.items()]
     return DeadLetterArguments(
         topic=topic,
-        value=record.value,
-        key=record.key,
-        headers=[*record.headers, *added],
+        value=raw.value,
+        key=raw.key,
+        headers=[*raw.headers, *added],
         # None where the record has no timestamp, as those of Kafka before 0.10.
-        timestamp=record.timestamp if record.timestamp >= 0 else None,
+        timestamp=raw.timestamp if raw.timestamp >= 0 else None,
     )

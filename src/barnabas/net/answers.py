@@ -1,15 +1,17 @@
-"""Who wants an answer other than by a future, and what is needed to lend a connection and to take it back.
-Owns no connection.
+"""What is under way, who wants an answer other than by a future, and what is needed to lend a connection and
+to take it back. Owns no connection.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from barnabas.protocol.codec import Request, Response
-from barnabas.values import frozen
+from barnabas.protocol.encoder import Part
+from barnabas.values import frozen, mutable
 
 logger = logging.getLogger("barnabas.connection")
 
@@ -42,6 +44,24 @@ class AnswerTo(Generic[ResponseT]):
         except Exception:
             # Not the connection's fault, which may have more answers to give.
             logger.exception("an answer was not dealt with")
+
+
+@mutable
+class RequestUnderWay:
+    """A request that waits for its answer, or for being sent: while the broker throttles us, and while the
+    connection authenticates itself anew. Without a future no answer will come."""
+
+    correlation_id: int
+    request_type: type[Request[Any]]
+    version: int
+    timeout_ms: float
+    parts: list[Part]
+    future: asyncio.Future[Any] | AnswerTo[Any] | None
+    """None where there will be no answer."""
+    sent_at: float = 0.0
+    timer: asyncio.TimerHandle | None = None
+    size: int = 0
+    """Its bytes, once it is sent, those of its length among them."""
 
 
 @frozen

@@ -29,7 +29,7 @@ from barnabas.errors import (
     NoCommonVersionError,
 )
 from barnabas.net.addresses import AddressFamily
-from barnabas.net.answers import AnswerTo, Loan, SentElsewhere
+from barnabas.net.answers import AnswerTo, Loan, RequestUnderWay, SentElsewhere
 from barnabas.net.dialing import dial, peer_of
 from barnabas.net.frames import LENGTH_BYTES, MAX_FRAME_BYTES, FrameProtocol
 from barnabas.net.monitor import ConnectionMonitor
@@ -37,11 +37,9 @@ from barnabas.net.proxies import Proxy
 from barnabas.net.security import Security
 from barnabas.net.throttling import FIRST_THROTTLED_VERSION
 from barnabas.protocol.codec import Request, Response
-from barnabas.protocol.encoder import Part
 from barnabas.protocol.frame import decode_response, encode_request_parts, response_correlation_id
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from barnabas.time_limits import time_limit
-from barnabas.values import mutable
 
 if TYPE_CHECKING:
     from barnabas._kernel import TakenBack
@@ -71,22 +69,6 @@ _numbers = itertools.count(1)
 ResponseT = TypeVar("ResponseT", bound=Response)
 
 
-@mutable
-class _RequestUnderWay:
-    """A request that waits for its answer, or for being sent: while the broker throttles us, and while the
-    connection authenticates itself anew. Without a future no answer will come."""
-
-    correlation_id: int
-    request_type: type[Request[Any]]
-    version: int
-    timeout_ms: float
-    parts: list[Part]
-    future: asyncio.Future[Any] | AnswerTo[Any] | None
-    """None where there will be no answer."""
-    sent_at: float = 0.0
-    timer: asyncio.TimerHandle | None = None
-
-
 class Connection:
     """A connection that is ready for requests. Made by `Connection.open`; belongs to one event loop."""
 
@@ -106,8 +88,8 @@ class Connection:
         self._client_id = client_id
         self._loop = asyncio.get_running_loop()
         self._protocol = FrameProtocol(self._on_frame, self._on_lost)
-        self._under_way: deque[_RequestUnderWay] = deque()
-        self._delayed: deque[_RequestUnderWay] = deque()
+        self._under_way: deque[RequestUnderWay] = deque()
+        self._delayed: deque[RequestUnderWay] = deque()
         self._throttled_until = 0.0
         self._next_correlation_id = 0
         self._error: BarnabasError | None = None
@@ -384,13 +366,14 @@ class Connection:
         monitor = self.monitor
         for request in sent:
             name = request.request_type.NAME
-            under_way = _RequestUnderWay(
+            under_way = RequestUnderWay(
                 request.correlation_id,
                 request.request_type,
                 request.version,
                 request.timeout_ms,
                 [],
                 request.answer,
+                size=request.size,
             )
             under_way.sent_at = self.last_used - request.seconds_under_way
             remaining = max(0.0, request.timeout_ms / 1000 - request.seconds_under_way)
@@ -470,15 +453,15 @@ class Connection:
         version: int,
         timeout_ms: float,
         future: asyncio.Future[Any] | AnswerTo[Any] | None,
-    ) -> _RequestUnderWay:
+    ) -> RequestUnderWay:
         correlation_id = self._take_correlation_id()
         try:
             parts = encode_request_parts(request, version, correlation_id, self._client_id)
         except NoCommonVersionError as error:
             raise NoCommonVersionError(f"{self.name} is too old for this: {error}") from None
-        return _RequestUnderWay(correlation_id, type(request), version, timeout_ms, parts, future)
+        return RequestUnderWay(correlation_id, type(request), version, timeout_ms, parts, future)
 
-    def _send_now(self, under_way: _RequestUnderWay) -> None:
+    def _send_now(self, under_way: RequestUnderWay) -> None:
         self.last_used = under_way.sent_at = CLOCK.monotonic()
         if under_way.future is not None:
             if under_way.timer is not None:
@@ -496,11 +479,12 @@ class Connection:
             # A view, so that what the socket does not take at once is cut off without a copy.
             self._protocol.transport.write(memoryview(part))
         under_way.parts = []
+        under_way.size = monitor.bytes_sent - before
         if monitor.is_followed:
-            name, size = under_way.request_type.NAME, monitor.bytes_sent - before
+            name, size = under_way.request_type.NAME, under_way.size
             monitor.sent(self.number, name, under_way.version, under_way.correlation_id, size)
 
-    def _delay(self, under_way: _RequestUnderWay) -> None:
+    def _delay(self, under_way: RequestUnderWay) -> None:
         # KIP-219: a broker that throttles us answers at once and leaves the waiting to us.
         if not self._delayed and not self._is_authenticating:
             self._loop.call_later(self._throttled_until - CLOCK.monotonic(), self._send_delayed)
@@ -564,7 +548,7 @@ class Connection:
         if self._is_retired and not self.in_flight:
             self.close()
 
-    def _take_answer(self, under_way: _RequestUnderWay, frame: bytes | memoryview) -> None:
+    def _take_answer(self, under_way: RequestUnderWay, frame: bytes | memoryview) -> None:
         future = under_way.future
         assert future is not None
         if future.done():
@@ -585,13 +569,13 @@ class Connection:
             self._hint = ""
         future.set_result(response)
 
-    def _throttle(self, under_way: _RequestUnderWay, throttle_time_ms: int) -> None:
+    def _throttle(self, under_way: RequestUnderWay, throttle_time_ms: int) -> None:
         name = under_way.request_type.NAME
         if under_way.version >= FIRST_THROTTLED_VERSION.get(name, 0):
             self._throttled_until = max(self._throttled_until, self.last_used + throttle_time_ms / 1000)
         self.monitor.throttle(name, throttle_time_ms)
 
-    def _on_timeout(self, under_way: _RequestUnderWay) -> None:
+    def _on_timeout(self, under_way: RequestUnderWay) -> None:
         name, timeout_ms = under_way.request_type.NAME, under_way.timeout_ms
         limit = self._limit(timeout_ms)
         # Nothing was ever heard from there.
@@ -614,7 +598,11 @@ class Connection:
             # In TLS 1.3 the broker looks at the client's certificate when the handshake is over for us.
             self._end(self._tls.error(error, self.name))
         else:
-            self._end(KafkaConnectionError(f"{self.name} closed the connection{_reason(error)}{self._hint}"))
+            # What is sent by others, too, is under way.
+            self._reclaim()
+            lost = KafkaConnectionError(f"{self.name} closed the connection{_reason(error)}{self._hint}")
+            lost.request_bytes = self._under_way[0].size - LENGTH_BYTES if self._under_way else None
+            self._end(lost)
 
     def _end(self, error: BarnabasError, *, is_ours: bool = False) -> None:
         if self._error is not None:

@@ -207,22 +207,23 @@ class FrameProtocol(asyncio.BufferedProtocol):
     def _fail(self, size: int) -> None:
         if self.transport is not None:
             self.transport.abort()
-        error: BarnabasError
+        self._lose(self._no_frame(size))
+
+    def _no_frame(self, size: int) -> BarnabasError:
+        """What is wrong with a frame that announces itself as so large, or as smaller than nothing."""
         first_bytes = size.to_bytes(LENGTH_BYTES, signed=True)
         if first_bytes == b"HTTP":
-            error = BrokenProtocolError(
+            return BrokenProtocolError(
                 "it answers in HTTP and does not speak Kafka's protocol: give a broker's port"
             )
-        elif first_bytes.startswith(TLS_RECORDS):
-            error = SecurityProtocolError(
+        if first_bytes.startswith(TLS_RECORDS):
+            return SecurityProtocolError(
                 "it speaks TLS on this port: set security_protocol to SSL or SASL_SSL, or use the broker's "
                 "port without TLS"
             )
-        else:
-            error = BrokenProtocolError(
-                f"announced a frame of {size} bytes: it does not speak Kafka's protocol, or expects TLS"
-            )
-        self._lose(error)
+        return BrokenProtocolError(
+            f"announced a frame of {size} bytes: it does not speak Kafka's protocol, or expects TLS"
+        )
 
     def _lose(self, error: Exception | None) -> None:
         if not self.is_lost:

@@ -24,7 +24,7 @@ from barnabas.clock import CLOCK
 from barnabas.errors import BarnabasError, BrokenProtocolError
 from barnabas.listening import stop_listening
 from barnabas.net.addresses import in_thread
-from barnabas.net.frames import FrameProtocol
+from barnabas.net.frames import LENGTH_BYTES, TLS_RECORDS, FrameProtocol
 from barnabas.net.server_tls import REFUSE
 from barnabas.protocol.codec import encode, encode_parts, encode_to_send
 from barnabas.protocol.decoder import TooManyItemsError
@@ -57,6 +57,8 @@ MAX_HANDSHAKE_SECONDS = 60.0
 ALERT_SECONDS = 2.0
 T = TypeVar("T")
 _REQUEST_START = struct.Struct(">hhi")
+# How requests of HTTP begin, as far as a frame's length reaches.
+HTTP_METHODS = (b"GET ", b"POST", b"PUT ", b"HEAD", b"OPTI", b"CONN")
 _LENGTH = struct.Struct(">i")
 
 
@@ -283,6 +285,20 @@ class _Accepted(FrameProtocol):
             self._staged += nbytes
         else:
             super().buffer_updated(nbytes)
+
+    def _no_frame(self, size: int) -> BarnabasError:
+        first_bytes = size.to_bytes(LENGTH_BYTES, signed=True)
+        if first_bytes.startswith(TLS_RECORDS):
+            return BrokenProtocolError("it speaks TLS, which this listener does not")
+        if first_bytes in HTTP_METHODS:
+            return BrokenProtocolError("it speaks HTTP, and not Kafka's protocol")
+        if size < 0:
+            return BrokenProtocolError(f"it announced a request of {size} bytes, which nothing can have")
+        is_known = self.max_frame_bytes == self._server.max_request_bytes
+        setting = "socket.request.max.bytes" if is_known else "sasl.server.max.receive.size"
+        return BrokenProtocolError(
+            f"its request of {size} bytes is larger than {setting} ({self.max_frame_bytes}) allows"
+        )
 
 
 def _no_frame_yet(_frame: bytes | memoryview) -> None:

@@ -28,7 +28,9 @@ from barnabas.settings.table import CommonConfig, StoreType
 VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 TLS_1_3_SUITES = {"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"}
 
-JKS_MAGIC = b"\xfe\xed\xfe\xed"
+# How stores of Java's own kinds begin.
+JAVA_STORES = {b"\xfe\xed\xfe\xed": "JKS", b"\xce\xce\xce\xce": "JCEKS"}
+PEM_START = b"----"
 # A PKCS 12 file is one long ASN.1 sequence.
 PKCS12_MAGIC = b"\x30\x82"
 
@@ -221,8 +223,6 @@ def load_trusted(context: ssl.SSLContext, config: CommonConfig) -> None:
         raise InvalidSettingError(
             "ssl_truststore_location and ssl_truststore_certificates exclude each other"
         )
-    if config.ssl_truststore_type == "JKS":
-        raise _not_pem("ssl_truststore_type", location or "truststore")
     if location is not None and _is_pkcs12("ssl_truststore_location", location, config.ssl_truststore_type):
         text = trusted_certificates("ssl_truststore_location", location, config.ssl_truststore_password)
     try:
@@ -241,8 +241,6 @@ def load_trusted(context: ssl.SSLContext, config: CommonConfig) -> None:
 
 def load_own_certificate(context: ssl.SSLContext, config: CommonConfig) -> bool:
     """Loads the certificate to be shown; whether there is one. Raises: InvalidSettingError."""
-    if config.ssl_keystore_type == "JKS":
-        raise _not_pem("ssl_keystore_type", config.ssl_keystore_location or "keystore")
     with contextlib.ExitStack() as files:
         certificates, key, setting = _certificate_files(config, files)
         if certificates is None:
@@ -317,10 +315,19 @@ def _as_file(text: str) -> Generator[str]:
 
 
 def _is_pkcs12(setting: str, location: str, kind: StoreType) -> bool:
-    """Raises: InvalidSettingError where it cannot be read, or is a store that is not read."""
-    return not Path(location).is_dir() and (
-        _first_bytes(setting, location)[:2] == PKCS12_MAGIC or kind == "PKCS12"
-    )
+    """As in Java, one of type JKS may be a PKCS#12 store. Raises: InvalidSettingError where it cannot be
+    read, or is a store that is not read."""
+    if Path(location).is_dir():
+        return False
+    start = _first_bytes(setting, location)
+    if kind == "PEM" or start[:2] == PKCS12_MAGIC:
+        return start[:2] == PKCS12_MAGIC
+    if start == PEM_START:
+        name = setting.replace("location", "type")
+        raise InvalidSettingError(f"{name} is {kind}, but {location!r} is a PEM file: leave {name} out")
+    if kind == "JKS":
+        raise InvalidSettingError(f"{setting}: {location!r} is no store of Java's")
+    return True
 
 
 def _first_bytes(setting: str, location: str) -> bytes:
@@ -329,17 +336,14 @@ def _first_bytes(setting: str, location: str) -> bytes:
             start = file.read(4)
     except OSError as error:
         raise InvalidSettingError(f"{setting}: {location!r} cannot be read: {_words(error)}") from None
-    if start == JKS_MAGIC:
-        raise _not_pem(setting, location)
+    kind = JAVA_STORES.get(start)
+    if kind is not None:
+        raise InvalidSettingError(
+            f"{setting}: {location!r} is a {kind} store, which only Java reads: convert it with keytool "
+            f"-importkeystore -srckeystore {location} -srcstoretype {kind} -destkeystore {location}.p12 "
+            f"-deststoretype PKCS12, and give {location}.p12 and its password"
+        )
     return start
-
-
-def _not_pem(setting: str, location: str) -> InvalidSettingError:
-    """Says how to convert a store of Java's own kind."""
-    return InvalidSettingError(
-        f"{setting}: {location!r} is a JKS store, which only Java reads: convert it with "
-        f"keytool -importkeystore -srckeystore {location} -destkeystore {location}.p12 -deststoretype PKCS12"
-    )
 
 
 def _key_problem(error: ssl.SSLError, is_encrypted: bool) -> str:

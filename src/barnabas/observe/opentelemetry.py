@@ -20,7 +20,7 @@ import contextlib
 import weakref
 from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from barnabas._kernel import Delivery, Record, RecordMetadata
 from barnabas.client.cluster.observed import Observed
@@ -31,7 +31,7 @@ from barnabas.observe.figures import Family, ObservableClient, collect
 from barnabas.observe.names import name_of
 from barnabas.settings.table import ConsumerConfig
 from barnabas.sync.producer import Producer
-from barnabas.types import Buffer, Headers
+from barnabas.types import Buffer, Headers, KeyIn, ValueIn
 
 try:
     from opentelemetry import metrics, propagate, trace
@@ -53,7 +53,7 @@ _STANDARD = {
     "consumer.records": ("messaging.client.consumed.messages", "poll", "Messages consumed"),
 }
 
-RecordsT = TypeVar("RecordsT", bound=Sequence[Record])
+RecordsT = TypeVar("RecordsT", bound=Sequence[Record[Any, Any]])
 OnDelivery = Callable[[BarnabasError | None, RecordMetadata | None], object]
 
 
@@ -138,11 +138,11 @@ class Tracing:
 
     def send(
         self,
-        producer: Producer,
+        producer: Producer[KeyIn, ValueIn],
         topic: str,
-        value: Buffer | None = None,
+        value: ValueIn | None = None,
         *,
-        key: Buffer | None = None,
+        key: KeyIn | None = None,
         headers: Headers | None = None,
         partition: int | None = None,
         timestamp: int | None = None,
@@ -169,11 +169,11 @@ class Tracing:
 
     async def send_async(
         self,
-        producer: AsyncProducer,
+        producer: AsyncProducer[KeyIn, ValueIn],
         topic: str,
-        value: Buffer | None = None,
+        value: ValueIn | None = None,
         *,
-        key: Buffer | None = None,
+        key: KeyIn | None = None,
         headers: Headers | None = None,
         partition: int | None = None,
         timestamp: int | None = None,
@@ -210,12 +210,12 @@ class Tracing:
         return records
 
     @contextlib.contextmanager
-    def process(self, consumer: Observed, record: Record) -> Generator[Span]:
+    def process(self, consumer: Observed, record: Record[Any, Any]) -> Generator[Span]:
         """A span around the work on one record: a child of the one that sent it, or, inside of another span,
         linked to it. Errors are recorded and raised."""
         attributes = _attributes(consumer, "process", "process", record.topic)
         attributes |= _record_attributes(record.partition, record.offset)
-        attributes |= _content_attributes(record.value, record.key)
+        attributes |= _content_attributes(record.raw.value, record.raw.key)
         has_parent = trace.get_current_span().get_span_context().is_valid
         with self._tracer.start_as_current_span(
             f"process {record.topic}",
@@ -230,8 +230,8 @@ class Tracing:
         self,
         producer: Observed,
         topic: str,
-        value: Buffer | None,
-        key: Buffer | None,
+        value: object,
+        key: object,
         headers: Headers | None,
     ) -> tuple[Span, list[tuple[str, bytes | None]]]:
         attributes = _attributes(producer, "send", "send", topic) | _content_attributes(value, key)
@@ -254,7 +254,7 @@ class _HeaderGetter(Getter[Sequence[tuple[str, bytes | None]]]):
 _GETTER = _HeaderGetter()
 
 
-def _links(record: Record) -> list[Link]:
+def _links(record: Record[Any, Any]) -> list[Link]:
     sender = trace.get_current_span(
         propagate.extract(record.headers, Context(), getter=_GETTER)
     ).get_span_context()
@@ -283,14 +283,17 @@ def _record_attributes(partition: int, offset: int) -> dict[str, Any]:
     return {"messaging.destination.partition.id": str(partition), "messaging.kafka.offset": offset}
 
 
-def _content_attributes(value: Buffer | None, key: Buffer | None) -> dict[str, Any]:
+def _content_attributes(value: object, key: object) -> dict[str, Any]:
+    """Of bytes, or of what a producer's serializers make bytes of later."""
     attributes: dict[str, Any] = {}
     if value is None:
         attributes["messaging.kafka.message.tombstone"] = True
-    else:
-        attributes["messaging.message.body.size"] = len(value)
-    if key is not None:
-        attributes["messaging.kafka.message.key"] = bytes(key).decode(errors="replace")
+    elif isinstance(value, Buffer):
+        attributes["messaging.message.body.size"] = len(cast("Buffer", value))
+    if isinstance(key, Buffer):
+        attributes["messaging.kafka.message.key"] = bytes(cast("Buffer", key)).decode(errors="replace")
+    elif key is not None:
+        attributes["messaging.kafka.message.key"] = str(key)
     return attributes
 
 

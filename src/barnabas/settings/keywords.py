@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from ssl import SSLContext
-from typing import Literal, TypedDict
+from typing import Generic, Literal, TypedDict
 
 from barnabas.assignor import Assignor
 from barnabas.credentials import AwsCredentialsCallback, Secret, TokenCallback
 from barnabas.interceptors import ConsumerInterceptor, ProducerInterceptor
+from barnabas.serializers import Deserializer, Serializer
 from barnabas.settings.table import (
     Acks,
     AssignorName,
@@ -34,6 +35,7 @@ from barnabas.settings.table import (
     StoreType,
     TlsVersion,
 )
+from barnabas.types import K, KeyIn, V, ValueIn
 
 
 class CommonSettings(TypedDict, total=False):
@@ -126,7 +128,7 @@ class CommonSettings(TypedDict, total=False):
     proxy_url: str | Secret | None
 
 
-class ProducerSettings(CommonSettings, total=False):
+class ProducerSettings(CommonSettings, Generic[KeyIn, ValueIn], total=False):
     """What a Producer takes."""
 
     acks: Acks | int
@@ -148,6 +150,8 @@ class ProducerSettings(CommonSettings, total=False):
     partitioner_sticky_linger_ms: float | None
     partitioner_availability_timeout_ms: int
     allow_auto_create_topics: bool
+    key_serializer: Serializer[KeyIn] | None
+    value_serializer: Serializer[ValueIn] | None
     interceptors: Sequence[ProducerInterceptor]
     metadata_max_idle_ms: int
     transactional_id: str | None
@@ -155,7 +159,7 @@ class ProducerSettings(CommonSettings, total=False):
     compression_type: Codec
 
 
-class ConsumerSettings(CommonSettings, total=False):
+class ConsumerSettings(CommonSettings, Generic[K, V], total=False):
     """What a Consumer takes."""
 
     group_instance_id: str | None
@@ -178,13 +182,15 @@ class ConsumerSettings(CommonSettings, total=False):
     isolation_level: IsolationLevel
     enable_partition_eof: bool
     check_crcs: bool
+    key_deserializer: Deserializer[K] | None
+    value_deserializer: Deserializer[V] | None
     interceptors: Sequence[ConsumerInterceptor]
     allow_auto_create_topics: bool
     exclude_internal_topics: bool
     client_rack: str | None
 
 
-class ShareConsumerSettings(CommonSettings, total=False):
+class ShareConsumerSettings(CommonSettings, Generic[K, V], total=False):
     """What a ShareConsumer takes."""
 
     share_acknowledgement_mode: ShareAcknowledgementMode
@@ -195,6 +201,8 @@ class ShareConsumerSettings(CommonSettings, total=False):
     fetch_max_bytes: int
     fetch_max_wait_ms: int
     check_crcs: bool
+    key_deserializer: Deserializer[K] | None
+    value_deserializer: Deserializer[V] | None
     allow_auto_create_topics: bool
     client_rack: str | None
 

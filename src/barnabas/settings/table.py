@@ -150,6 +150,32 @@ def _partitioner(name: str, value: Any) -> Any:
     return str(value).lower()
 
 
+def _function(name: str, value: Any) -> Any:
+    if value is not None and not callable(value):
+        raise InvalidSettingError(
+            f"{name} must be a function, such as those of barnabas.serializers, not {value!r}"
+        )
+    return value
+
+
+def _deserializer(name: str, value: Any) -> Any:
+    if getattr(value, "is_awaited", False):
+        raise InvalidSettingError(
+            f"{name} is called when a record's {name.partition('_')[0]} is asked for, and cannot be awaited: "
+            f"take the deserializer of barnabas.registry, or leave {name} out and await "
+            f"deserializer.{name.partition('_')[0]}_of(record)"
+        )
+    return _function(name, value)
+
+
+_KEY_DESERIALIZER = (
+    "What record.key is made with, when it is first asked for: a function of bytes, as those of "
+    "barnabas.serializers, or a deserializer of barnabas.registry; None leaves bytes. poll_arrow does not "
+    "call it."
+)
+_VALUE_DESERIALIZER = "What record.value is made with, as key_deserializer for record.key."
+
+
 @frozen(kw_only=True)
 class CommonConfig:
     """Settings that every client has."""
@@ -323,6 +349,15 @@ class ProducerConfig(CommonConfig):
         low=0,
     )
     allow_auto_create_topics: bool = setting(True, "Let the broker create a topic that is sent to.")
+    key_serializer: Any = setting(
+        None,
+        "What makes bytes of keys: a function, as those of barnabas.serializers, or a serializer of "
+        "barnabas.registry; None sends bytes. send_arrow does not call it.",
+        check=_function,
+    )
+    value_serializer: Any = setting(
+        None, "What makes bytes of values, as key_serializer of keys.", check=_function
+    )
     interceptors: tuple[Any, ...] = setting(
         (),
         "Objects of barnabas.ProducerInterceptor, called in this order.",
@@ -406,6 +441,8 @@ class ConsumerConfig(CommonConfig):
         False, "Note when the end of a partition is reached, for ends_reached() (not in Java)."
     )
     check_crcs: bool = setting(True, "Verify the checksum of every batch.")
+    key_deserializer: Any = setting(None, _KEY_DESERIALIZER, check=_deserializer)
+    value_deserializer: Any = setting(None, _VALUE_DESERIALIZER, check=_deserializer)
     interceptors: tuple[Any, ...] = setting(
         (),
         "Objects of barnabas.ConsumerInterceptor, called in this order.",
@@ -441,6 +478,8 @@ class ShareConsumerConfig(CommonConfig):
     )
     fetch_max_wait_ms: int = setting(500, "How long a broker waits for fetch_min_bytes.", low=0)
     check_crcs: bool = setting(True, "Verify the checksum of every batch.")
+    key_deserializer: Any = setting(None, _KEY_DESERIALIZER, check=_deserializer)
+    value_deserializer: Any = setting(None, _VALUE_DESERIALIZER, check=_deserializer)
     allow_auto_create_topics: bool = setting(True, "Let the broker create a topic that is subscribed to.")
     client_rack: str | None = setting(None, "Rack of this client.")
 
@@ -524,8 +563,8 @@ def checked_values(
     return values
 
 
-_SERIALIZERS = frozenset({"key_serializer", "value_serializer", "key_deserializer", "value_deserializer"})
-"""What other clients for Python have."""
+SERIALIZERS = frozenset({"key_serializer", "value_serializer", "key_deserializer", "value_deserializer"})
+"""Settings that are functions of Python here, and names of classes in files of Java's clients."""
 # Nearer than what merely has an ending like _size in common.
 _NEAR = 0.57
 
@@ -544,11 +583,6 @@ def _unknown(config_type: type[Any], given: str, name: str, known: Sequence[str]
         if name in others:
             return UnknownSettingError(
                 f"unknown setting {given!r}: it is {others[name]} setting, not {owners[config_type]}"
-            )
-        if given in _SERIALIZERS:
-            return UnknownSettingError(
-                f"unknown setting {given!r}: keys and values are bytes; encode what is sent and decode what "
-                "is read, or take the serializers of barnabas.registry"
             )
     # Costs more to import than the whole table, and few programs get here.
     from difflib import get_close_matches

@@ -45,17 +45,26 @@ from barnabas.loop_thread import Steps, loop_thread
 from barnabas.settings.table import ConsumerConfig, load
 from barnabas.sync.poll_session import Look, run_poll
 from barnabas.sync.waiting import PollWaiting, direct_fetches
-from barnabas.types import OffsetAndMetadata, OffsetAndTimestamp, PartitionInfo, TopicPartition, Watermarks
+from barnabas.types import (
+    K,
+    OffsetAndMetadata,
+    OffsetAndTimestamp,
+    PartitionInfo,
+    TopicPartition,
+    V,
+    Watermarks,
+)
 
 if TYPE_CHECKING:
     import pyarrow
 
+    from barnabas.formats import Form
     from barnabas.settings.keywords import ConsumerSettings
 
 T = TypeVar("T")
 
 
-class Consumer(ConsumerFront, Owned):
+class Consumer(ConsumerFront[K, V], Owned):
     """Reads records of topics, as a member of a group or on its own. A context manager, and an iterable of
     records. For one thread at a time, except for `wakeup`.
 
@@ -74,11 +83,12 @@ class Consumer(ConsumerFront, Owned):
         topics: Iterable[str] | None = None,
         pattern: str | re.Pattern[str] | None = None,
         group_id: str | None = None,
-        **settings: Unpack[ConsumerSettings],
+        **settings: Unpack[ConsumerSettings[K, V]],
     ) -> None:
         self.config = load(
             ConsumerConfig, {"bootstrap_servers": bootstrap_servers, "group_id": group_id, **settings}
         )
+        self._refuse_nameless_group()
         self._generation = generation()
         self._loop = loop_thread()
         self._waiting = PollWaiting()
@@ -161,7 +171,7 @@ class Consumer(ConsumerFront, Owned):
 
     # Records
 
-    def poll(self, timeout: float = 1.0, max_records: int | None = None) -> list[Record]:
+    def poll(self, timeout: float = 1.0, max_records: int | None = None) -> list[Record[K, V]]:
         """The next records, up to `max_records` (max_poll_records); waits up to `timeout` seconds for the
         first. An empty list when none came, or after `wakeup`.
 
@@ -172,7 +182,7 @@ class Consumer(ConsumerFront, Owned):
         """
         return self._poll(timeout, max_records) or []
 
-    def poll_one(self, timeout: float = 1.0) -> Record | None:
+    def poll_one(self, timeout: float = 1.0) -> Record[K, V] | None:
         """The next record, or None when none came within `timeout` seconds. Raises: see `poll`."""
         try:
             if not self._core.needs_attention:
@@ -185,7 +195,7 @@ class Consumer(ConsumerFront, Owned):
             self._interrupted(error)
             raise
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[Record[K, V]]:
         """Records without end; `wakeup` and `close` end it."""
         core = self._core
         while not core.is_closed:
@@ -211,14 +221,15 @@ class Consumer(ConsumerFront, Owned):
         *,
         headers: bool = True,
         end_offsets: Mapping[TopicPartition, int] | None = None,
-        key: ColumnFormat | None = None,
-        value: ColumnFormat | None = None,
+        key: ColumnFormat | Form | None = None,
+        value: ColumnFormat | Form | None = None,
     ) -> pyarrow.RecordBatch:
         """The next records as columns key, value, topic, partition, offset, timestamp, timestampType and,
         with `headers`, headers. With `end_offsets` each partition is read up to its end (exclusive) and not
         fetched beyond. No rows when none came within `timeout` seconds.
 
-        `key` and `value`: formats, as RegistryFormat, that make a column of their schema's type of either.
+        `key` and `value`: formats that make a column of their own type of either: a RegistryFormat, or one of
+        `barnabas.formats`, such as `formats.json(type)` or `formats.text()`. Deserializers are not called.
         What cannot be read is null there, with the error in the column keyError or valueError. After an error
         of the registry the same records come again.
 
@@ -253,7 +264,7 @@ class Consumer(ConsumerFront, Owned):
         self._is_woken = True
         self._waiting.wake()
 
-    def _poll(self, timeout: float, max_records: int | None = None) -> list[Record] | None:
+    def _poll(self, timeout: float, max_records: int | None = None) -> list[Record[K, V]] | None:
         """None after `wakeup`."""
         check_seconds(timeout)
         limit = self.config.max_poll_records if max_records is None else as_limit(max_records)
@@ -263,9 +274,7 @@ class Consumer(ConsumerFront, Owned):
             if not records and self._is_woken:
                 self._is_woken = False
                 return None
-            if records and self.config.interceptors:
-                return self._core.intercept(records)
-            return records or []
+            return self._core.prepared(records) if records else []
         except BaseException as error:
             self._interrupted(error)
             raise
@@ -367,9 +376,9 @@ class Consumer(ConsumerFront, Owned):
         """Stores the positions of all assigned partitions, or `offsets` (of the next record to read), for
         the group, and waits until that is done.
 
-        Raises: IllegalGenerationError, UnknownMemberIdError, RebalanceInProgressError where the partitions
-        may be another member's by now; FencedInstanceIdError, KafkaTimeoutError, MisuseError without
-        group_id.
+        Raises: GroupRebalancedError where the partitions may be another member's by now (the subclass is of
+        the broker's code: UnknownMemberIdError, IllegalGenerationError, ...), FencedInstanceIdError,
+        KafkaTimeoutError, MisuseError without group_id.
         """
         self._give_back()
         self._run(self._core.commit(as_offsets(offsets), self._timeout_ms(timeout)))
@@ -430,7 +439,9 @@ class Consumer(ConsumerFront, Owned):
         return self._run(self._core.watermarks(as_partition(partition), self._timeout_ms(timeout)))
 
     def partitions_for(self, topic: str, *, timeout: float | None = None) -> list[PartitionInfo]:
-        """Raises: UnknownTopicOrPartitionError when the topic is not there by then, KafkaTimeoutError."""
+        """Returns the partitions of a topic, by number. `timeout` in seconds, default
+        default_api_timeout_ms. Raises: UnknownTopicOrPartitionError when the topic is not there by then,
+        KafkaTimeoutError."""
         return self._run(self._core.partitions_for(topic, self._timeout_ms(timeout)))
 
     def topics(self, *, timeout: float | None = None) -> list[str]:

@@ -10,7 +10,7 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
-from typing import Self, Unpack
+from typing import Generic, Self, Unpack
 
 from barnabas._kernel import Record
 from barnabas.client.cluster.lifetimes import closed_on_error
@@ -25,13 +25,13 @@ from barnabas.clock import CLOCK
 from barnabas.errors import BarnabasError, MisuseError
 from barnabas.settings.keywords import ConsumerSettings
 from barnabas.sync.consumer import Consumer
-from barnabas.types import TopicPartition
+from barnabas.types import K, TopicPartition, V
 
 # Python sees Ctrl-C only when a wait ends that had all but begun, or if another thread took the signal.
 LOOK_SECONDS = 0.1
 
 
-class ParallelConsumer(ParallelFront):
+class ParallelConsumer(ParallelFront, Generic[K, V]):
     """Has a function handle records side by side in threads, those of one key in their order; at least once.
 
     `handler(record)` is called for each record, in up to `max_concurrency` threads. `ordering`: by "key"
@@ -55,7 +55,7 @@ class ParallelConsumer(ParallelFront):
     def __init__(
         self,
         bootstrap_servers: str | Sequence[str],
-        handler: Callable[[Record], object],
+        handler: Callable[[Record[K, V]], object],
         *,
         group_id: str,
         topics: Iterable[str] | None = None,
@@ -64,9 +64,9 @@ class ParallelConsumer(ParallelFront):
         ordering: Ordering = "key",
         max_backlog: int = 1_000,
         retries: int = 0,
-        on_failure: Callable[[Record, Exception], object] | None = None,
+        on_failure: Callable[[Record[K, V], Exception], object] | None = None,
         drain_timeout_ms: int = 30_000,
-        **settings: Unpack[ConsumerSettings],
+        **settings: Unpack[ConsumerSettings[K, V]],
     ) -> None:
         refuse_automatic_commits(settings)
         settings["enable_auto_commit"] = False

@@ -23,26 +23,29 @@ from barnabas.client.produce.arrow_delivery import ArrowDelivery
 from barnabas.client.produce.producer import ArrowRows, OnDelivery
 from barnabas.client.produce.record_arguments import check_record
 from barnabas.client.produce.send_hooks import SendHooks
+from barnabas.client.produce.serializing import Serializing
 from barnabas.errors import BarnabasError, TransactionFailedError
 from barnabas.loop_thread import Steps, loop_thread
 from barnabas.stats import ProducerStats
 from barnabas.types import (
-    Buffer,
     GroupIdentity,
     Headers,
+    KeyIn,
     PartitionInfo,
     PreparedTransaction,
     ProducerRecord,
+    ValueIn,
 )
 from barnabas.windows import WINDOW_SECONDS
 
 if TYPE_CHECKING:
+    from barnabas.formats import Form
     from barnabas.settings.keywords import ProducerSettings
 
 T = TypeVar("T")
 
 
-class Producer(RecordSender, Observed, Owned):
+class Producer(RecordSender[KeyIn, ValueIn], Observed, Owned):
     """Sends records to a cluster. Used with `with`, or closed by `close`; all threads may share one.
 
     `bootstrap_servers`: `host:port`, several separated by commas or as a sequence. `settings`: Kafka's names
@@ -55,30 +58,40 @@ class Producer(RecordSender, Observed, Owned):
     child of a fork every call but `close` raises ClosedError: make a new Producer there.
     """
 
-    def __init__(self, bootstrap_servers: str | Sequence[str], **settings: Unpack[ProducerSettings]) -> None:
+    def __init__(
+        self,
+        bootstrap_servers: str | Sequence[str],
+        **settings: Unpack[ProducerSettings[KeyIn, ValueIn]],
+    ) -> None:
         self._thread = loop_thread()
+        given = (settings.get("key_serializer"), settings.get("value_serializer"))
+        Serializing(*given).check(is_awaited=False)
 
-        async def make() -> core.Producer:
+        async def make() -> core.Producer[KeyIn, ValueIn]:
             return core.Producer(bootstrap_servers, **settings)
 
         self._core = self._thread.run(make(), what="producer")
         self._client = self._core.kafka_client
-        if self._core.hooks is None:
+        hooks = self._core.hooks
+        if hooks is None:
             self._append_directly_to(self._core.accumulator)
+        elif hooks.only_serializes:
+            serializing = hooks.serializing
+            self._append_directly_to(self._core.accumulator, serializing.key, serializing.value)
         fork.tell_in_child(self)
         self._life = Lifetime(
             self._steps_at_exit, f"producer {self._core.config.client_id!r}", self._thread, self._core
         )
 
     def forked(self) -> None:
-        """In the child of a fork: from now on `send` raises."""
+        """Called in the child of a fork: from now on `send` raises."""
         self._stop_appending_directly()
 
     def _send_slowly(
         self,
         topic: str,
-        value: Buffer | None,
-        key: Buffer | None,
+        value: ValueIn | None,
+        key: KeyIn | None,
         headers: Headers | None,
         partition: int | None,
         timestamp: int | None,
@@ -97,6 +110,7 @@ class Producer(RecordSender, Observed, Owned):
     ) -> Delivery:
         record = hooks.on_send(record)
         try:
+            record = hooks.serializing.serialized(record)
             check_record(record)
             if self._core.accumulator.needs_metadata(record.topic):
                 self._run(self._core.wait_for_metadata(record.topic))
@@ -119,9 +133,9 @@ class Producer(RecordSender, Observed, Owned):
     def send_and_wait(
         self,
         topic: str,
-        value: Buffer | None = None,
+        value: ValueIn | None = None,
         *,
-        key: Buffer | None = None,
+        key: KeyIn | None = None,
         headers: Headers | None = None,
         partition: int | None = None,
         timestamp: int | None = None,
@@ -147,16 +161,17 @@ class Producer(RecordSender, Observed, Owned):
         table: Any,
         *,
         timeout: float | None = None,
-        key: ColumnFormat | None = None,
-        value: ColumnFormat | None = None,
+        key: ColumnFormat | Form | None = None,
+        value: ColumnFormat | Form | None = None,
     ) -> ArrowDelivery:
         """Sends the rows of an Arrow table, a record batch, or a data frame with Arrow's stream interface, as
         pandas' and Polars' have it: the columns `value` and, where they are there, `key`, `headers`,
         `timestamp` and `partition`.
 
         Returns when all rows are handed over; waits for room for at most `timeout` seconds, by default
-        max_block_ms from one row that finds room to the next. `key` and `value`: formats, as RegistryFormat,
-        that make bytes of these columns.
+        max_block_ms from one row that finds room to the next. `key` and `value`: formats that make bytes of
+        these columns: a RegistryFormat, or one of `barnabas.formats`, such as `formats.json(type)` or
+        `formats.text()`. Serializers are not called.
 
         Raises: as `send`. Rows handed over before the error may be delivered nevertheless; none is where a
         format raises: SerializationError (names the row), MisuseError, RegistryError, SchemaError.

@@ -19,12 +19,12 @@ from barnabas.fork import generation
 from barnabas.loop_thread import Steps, loop_thread
 from barnabas.settings.keywords import ShareConsumerSettings
 from barnabas.settings.table import ShareConsumerConfig, load
-from barnabas.types import TopicPartition
+from barnabas.types import K, TopicPartition, V
 
 T = TypeVar("T")
 
 
-class ShareConsumer(ShareConsumerFront, Owned):
+class ShareConsumer(ShareConsumerFront[K, V], Owned):
     """Works through records of topics together with the other members of a share group (KIP-932): every
     record is lent to one of them at a time, in no order that is promised, until one accepts or rejects it. A
     context manager, and an iterable of records. For one thread at a time, except for `wakeup`.
@@ -45,7 +45,7 @@ class ShareConsumer(ShareConsumerFront, Owned):
         *,
         group_id: str,
         topics: Iterable[str] | None = None,
-        **settings: Unpack[ShareConsumerSettings],
+        **settings: Unpack[ShareConsumerSettings[K, V]],
     ) -> None:
         self.config = load(
             ShareConsumerConfig, {"bootstrap_servers": bootstrap_servers, "group_id": group_id, **settings}
@@ -75,7 +75,7 @@ class ShareConsumer(ShareConsumerFront, Owned):
         self._run(self._core.unsubscribe(self.config.default_api_timeout_ms))
         self._run_callback()
 
-    def poll(self, timeout: float = 1.0, max_records: int | None = None) -> list[ShareRecord]:
+    def poll(self, timeout: float = 1.0, max_records: int | None = None) -> list[ShareRecord[K, V]]:
         """The next records; waits up to `timeout` seconds for the first. An empty list when none came, or
         after `wakeup`. `max_records` at most: what was lent beyond that waits for the next poll. Without it,
         max_poll_records or so, since what a broker has lent together comes together.
@@ -88,7 +88,7 @@ class ShareConsumer(ShareConsumerFront, Owned):
         self._poll(timeout, max_records)
         return self._core.hand_out()
 
-    def __iter__(self) -> Iterator[ShareRecord]:
+    def __iter__(self) -> Iterator[ShareRecord[K, V]]:
         """Records without end; `wakeup` and `close` end it."""
         core = self._core
         while not core.is_closed:

@@ -1,19 +1,18 @@
 from __future__ import annotations
 
 import random
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from barnabas import TopicPartition
+from barnabas import Record, TopicPartition
 from barnabas.client.consume.work_queue import Ordering, Work, WorkQueue
 
 PARTITION = TopicPartition("t", 0)
 
 
-def record(offset: int, key: bytes | None = None, partition: int = 0) -> Any:
-    return SimpleNamespace(topic="t", partition=partition, offset=offset, key=key)
+def record(offset: int, key: bytes | None = None, partition: int = 0) -> Record:
+    return Record("t", partition, offset, key=key)
 
 
 def queue_of(*records: Any, ordering: Ordering = "key") -> WorkQueue:

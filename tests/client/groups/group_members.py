@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from typing import Any
+from contextlib import ExitStack
+from typing import Any, Self
 
 from tests.waiting import Patience
 
@@ -22,6 +23,15 @@ class Group:
         self.members: list[Consumer] = []
         self.diary: list[tuple[str, Consumer, list[TopicPartition]]] = []
         self.records: list[tuple[Consumer, Record]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Closes all that are members still, each though another's closing fails."""
+        with ExitStack() as closing:
+            for consumer in self.members:
+                closing.callback(consumer.close)
 
     def member(self, topics: list[str] | None = None, pattern: Any = None, **settings: Any) -> Consumer:
         settings = {"auto_offset_reset": "earliest", "fetch_max_wait_ms": 50, **self.settings, **settings}

@@ -24,10 +24,8 @@ OUT_OF_THE_GROUP = (IllegalGenerationError, UnknownMemberIdError, RebalanceInPro
 
 @pytest.fixture
 def group(broker: Any) -> Iterator[Group]:
-    group = Group(broker, heartbeat_interval_ms=200)
-    yield group
-    for consumer in group.members:
-        consumer.close()
+    with Group(broker, heartbeat_interval_ms=200) as group:
+        yield group
 
 
 @pytest.fixture(
@@ -36,10 +34,8 @@ def group(broker: Any) -> Iterator[Group]:
 )
 def quiet_group(broker: Any, request: pytest.FixtureRequest) -> Iterator[Group]:
     """Whose members send a heartbeat every few seconds: commits tell them what has happened before that."""
-    group = Group(broker, **request.param)
-    yield group
-    for consumer in group.members:
-        consumer.close()
+    with Group(broker, **request.param) as group:
+        yield group
 
 
 @pytest.mark.parametrize("strategy", ["range", "roundrobin", "sticky", "cooperative-sticky"])

@@ -33,10 +33,8 @@ Eventually = Callable[..., Any]
 
 @pytest.fixture
 def group(broker: Any) -> Iterator[Group]:
-    group = Group(broker, group_protocol="consumer")
-    yield group
-    for consumer in group.members:
-        consumer.close()
+    with Group(broker, group_protocol="consumer") as group:
+        yield group
 
 
 def test_members_share_the_partitions_and_only_what_moves_is_revoked(
@@ -303,8 +301,7 @@ def test_a_classic_group_moves_over_member_by_member_and_back(
 
 def test_auto_takes_what_the_broker_offers(broker: Any, make_topic: MakeTopic) -> None:
     topic = make_topic(broker, 2)
-    group = Group(broker, group_protocol="auto")
-    try:
+    with Group(broker, group_protocol="auto") as group:
         for pattern in (None, re.escape(topic)):
             topics = [topic] if pattern is None else None
             group.member(topics, pattern)
@@ -312,9 +309,6 @@ def test_auto_takes_what_the_broker_offers(broker: Any, make_topic: MakeTopic) -
             # A classic member's id is its coordinator's, and begins with the client's.
             assert not group.members[0].group_metadata().member_id.startswith("barnabas-")
             group.close(group.members[0])
-    finally:
-        for consumer in group.members:
-            consumer.close()
 
 
 @pytest.mark.parametrize(

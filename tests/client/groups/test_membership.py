@@ -46,18 +46,14 @@ CONSUMER: dict[str, Any] = {"group_protocol": "consumer"}
 
 @pytest.fixture(params=[CLASSIC, COOPERATIVE, CONSUMER], ids=["eager", "cooperative", "consumer"])
 def group(request: pytest.FixtureRequest, broker: Any) -> Iterator[Group]:
-    group = Group(broker, **request.param)
-    yield group
-    for consumer in group.members:
-        consumer.close()
+    with Group(broker, **request.param) as group:
+        yield group
 
 
 @pytest.fixture
 def classic_group(broker: Any) -> Iterator[Group]:
-    group = Group(broker, **CLASSIC)
-    yield group
-    for consumer in group.members:
-        consumer.close()
+    with Group(broker, **CLASSIC) as group:
+        yield group
 
 
 class AllToTheLast(Assignor):
@@ -308,8 +304,7 @@ def test_a_newcomer_gets_partitions_that_are_free_while_a_cooperative_member_pau
     broker: Any, make_topic: MakeTopic, eventually: Eventually
 ) -> None:
     topic, other = make_topic(broker, 2), make_topic(broker, 1)
-    group = Group(broker, **COOPERATIVE)
-    try:
+    with Group(broker, **COOPERATIVE) as group:
         busy = group.member([topic], max_poll_interval_ms=1500, max_poll_interval_action="pause")
         group.poll_until(lambda: group.sizes() == [2])
         group.members.remove(busy)
@@ -320,9 +315,6 @@ def test_a_newcomer_gets_partitions_that_are_free_while_a_cooperative_member_pau
         group.members.append(busy)
         group.poll_until(lambda: group.sizes() == [1, 2])
         assert group.told("lost", busy) == group.told("revoked", busy) == []
-    finally:
-        for consumer in group.members:
-            consumer.close()
 
 
 @pytest.mark.parametrize("static", [False, True])

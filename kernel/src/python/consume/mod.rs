@@ -5,6 +5,7 @@ pub mod batch_openers;
 pub mod batches;
 #[cfg(unix)]
 pub mod bulk_fetch;
+pub mod decoded_record;
 #[cfg(unix)]
 pub mod direct_fetches;
 #[cfg(unix)]

@@ -4,10 +4,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::marker::PhantomData;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyString, PyTuple, PyType};
 use pyo3::{IntoPyObjectExt, PyTypeInfo};
 
 use crate::python::objects::allocation::new_plain;
+use crate::python::objects::generic_alias::generic_alias;
 use crate::python::objects::input::{InputBytes, InputHeaders};
 use crate::python::objects::locked_rc::LockedRc;
 use crate::records::{HeaderIter, RecordSlices, Span, read_varint};
@@ -22,7 +23,7 @@ pub struct RecordSource {
     pub payload: SharedBytes,
 }
 
-#[pyclass(frozen, module = "barnabas._kernel")]
+#[pyclass(frozen, subclass, module = "barnabas._kernel")]
 pub struct Record {
     source: LockedRc<RecordSource>,
     #[pyo3(get)]
@@ -93,20 +94,50 @@ impl FromRecord for Record {
 }
 
 impl Record {
+    pub fn same(&self, py: Python<'_>) -> Self {
+        Self {
+            source: self.source.clone_ref(py),
+            offset: self.offset,
+            timestamp: self.timestamp,
+            key: self.key,
+            value: self.value,
+            headers: self.headers,
+        }
+    }
+
     fn bytes_of(&self, span: Option<Span>) -> Option<&[u8]> {
         span.map(|span| span.of(self.source.payload.as_ref()))
     }
 
-    fn key_bytes(&self) -> Option<&[u8]> {
+    pub fn key_bytes(&self) -> Option<&[u8]> {
         self.bytes_of(self.key)
     }
 
-    fn value_bytes(&self) -> Option<&[u8]> {
+    pub fn value_bytes(&self) -> Option<&[u8]> {
         self.bytes_of(self.value)
     }
 
     fn header_bytes(&self) -> &[u8] {
         self.headers.of(self.source.payload.as_ref())
+    }
+
+    /// What `repr` shows, with this key and value.
+    pub fn shown(
+        &self,
+        py: Python<'_>,
+        key: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<String> {
+        Ok(format!(
+            "Record(topic={}, partition={}, offset={}, timestamp={}, key={}, value={}, headers={})",
+            self.source.topic.bind(py).repr()?,
+            self.source.partition,
+            self.offset,
+            self.timestamp,
+            key.repr()?,
+            value.repr()?,
+            self.headers(py)?.repr()?,
+        ))
     }
 }
 
@@ -146,6 +177,19 @@ impl Record {
         Self { source, offset, timestamp, key, value, headers }
     }
 
+    #[classmethod]
+    fn __class_getitem__<'py>(
+        cls: &Bound<'py, PyType>,
+        item: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        generic_alias(cls, item)
+    }
+
+    #[getter]
+    fn raw<'py>(slf: &Bound<'py, Self>) -> Bound<'py, Self> {
+        slf.clone()
+    }
+
     #[getter]
     fn topic(&self, py: Python<'_>) -> Py<PyString> {
         self.source.topic.clone_ref(py)
@@ -162,12 +206,12 @@ impl Record {
     }
 
     #[getter]
-    fn key<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+    pub fn key<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
         self.key_bytes().map(|key| PyBytes::new(py, key))
     }
 
     #[getter]
-    fn value<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+    pub fn value<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
         self.value_bytes().map(|value| PyBytes::new(py, value))
     }
 
@@ -213,16 +257,7 @@ impl Record {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(format!(
-            "Record(topic={}, partition={}, offset={}, timestamp={}, key={}, value={}, headers={})",
-            self.source.topic.bind(py).repr()?,
-            self.source.partition,
-            self.offset,
-            self.timestamp,
-            self.key(py).into_bound_py_any(py)?.repr()?,
-            self.value(py).into_bound_py_any(py)?.repr()?,
-            self.headers(py)?.repr()?,
-        ))
+        self.shown(py, &self.key(py).into_bound_py_any(py)?, &self.value(py).into_bound_py_any(py)?)
     }
 
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {

@@ -6,6 +6,7 @@ pub mod codecs;
 pub mod errors;
 pub mod fast_method;
 pub mod formats;
+pub mod generic_alias;
 pub mod input;
 pub mod locked_rc;
 pub mod name_pattern;

@@ -3,12 +3,13 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 
 use crate::clock::now_ms;
+use crate::python::objects::generic_alias::generic_alias;
 use crate::python::objects::input::{BorrowedInput, InputHeaders};
 use crate::python::produce::accumulator::Accumulator;
 use crate::python::produce::delivery::Delivery;
@@ -17,8 +18,15 @@ use crate::records::NewRecord;
 /// Base of the sync Producer, which has a method `_send_slowly` for all that is not plain appending.
 #[pyclass(frozen, subclass, module = "barnabas._kernel")]
 pub struct RecordSender {
-    accumulator: OnceLock<Py<Accumulator>>,
+    target: OnceLock<Target>,
     appends_directly: AtomicBool,
+}
+
+/// Where records go, and what makes bytes of their keys and values on the way.
+struct Target {
+    accumulator: Py<Accumulator>,
+    key_serializer: Option<Py<PyAny>>,
+    value_serializer: Option<Py<PyAny>>,
 }
 
 /// The arguments of a `send`, to be taken apart or to be handed on.
@@ -63,10 +71,46 @@ where
     argument.map(|argument| argument.extract()).transpose()
 }
 
+/// What is sent of a key or value.
+enum Sent<'a, 'py> {
+    AsGiven(Option<&'a Bound<'py, PyAny>>),
+    Serialized(Bound<'py, PyAny>),
+}
+
+impl<'py> Sent<'_, 'py> {
+    const fn get(&self) -> Option<&Bound<'py, PyAny>> {
+        match self {
+            Self::AsGiven(given) => *given,
+            Self::Serialized(made) => Some(made),
+        }
+    }
+}
+
+/// A tombstone's None stays None. None of all where the serializer fails: `_send_slowly` says why.
+fn serialized<'a, 'py>(
+    py: Python<'py>,
+    serializer: Option<&Py<PyAny>>,
+    given: Option<&'a Bound<'py, PyAny>>,
+) -> PyResult<Option<Sent<'a, 'py>>> {
+    let (Some(serializer), Some(object)) = (serializer, given) else { return Ok(Some(Sent::AsGiven(given))) };
+    match serializer.bind(py).call1((object,)) {
+        Ok(made) => Ok(Some(Sent::Serialized(made))),
+        Err(error) if error.is_instance_of::<PyException>(py) => Ok(None),
+        Err(interruption) => Err(interruption),
+    }
+}
+
 impl RecordSender {
     /// None when the record is not one to append just now, or none at all: `_send_slowly` says what is wrong.
     fn append(&self, py: Python<'_>, arguments: &Arguments<'_, '_>) -> PyResult<Option<Py<Delivery>>> {
-        let Some(accumulator) = self.accumulator.get() else { return Ok(None) };
+        let Some(target) = self.target.get() else { return Ok(None) };
+        let Some(key) = serialized(py, target.key_serializer.as_ref(), arguments.key)? else {
+            return Ok(None);
+        };
+        let Some(value) = serialized(py, target.value_serializer.as_ref(), arguments.value)? else {
+            return Ok(None);
+        };
+        let arguments = Arguments { key: key.get(), value: value.get(), ..*arguments };
         let Ok(parts) = arguments.parts() else { return Ok(None) };
         let record = NewRecord::new(
             parts.timestamp.unwrap_or_else(now_ms),
@@ -76,7 +120,7 @@ impl RecordSender {
         );
         let on_delivery = arguments.on_delivery.map(|on_delivery| on_delivery.clone().unbind());
         let appended =
-            accumulator.get().append_record(py, parts.topic, parts.partition, &record, on_delivery);
+            target.accumulator.get().append_record(py, parts.topic, parts.partition, &record, on_delivery);
         match appended {
             // The partition may be newer than what is known of the topic.
             Err(error) if error.is_instance_of::<PyValueError>(py) => Ok(None),
@@ -90,11 +134,25 @@ impl RecordSender {
     #[new]
     #[pyo3(signature = (*_arguments, **_settings))]
     fn new(_arguments: &Bound<'_, PyTuple>, _settings: Option<&Bound<'_, PyDict>>) -> Self {
-        Self { accumulator: OnceLock::new(), appends_directly: AtomicBool::new(false) }
+        Self { target: OnceLock::new(), appends_directly: AtomicBool::new(false) }
     }
 
-    fn _append_directly_to(&self, accumulator: Py<Accumulator>) -> PyResult<()> {
-        if self.accumulator.set(accumulator).is_err() {
+    #[classmethod]
+    fn __class_getitem__<'py>(
+        cls: &Bound<'py, PyType>,
+        item: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        generic_alias(cls, item)
+    }
+
+    #[pyo3(signature = (accumulator, key_serializer=None, value_serializer=None))]
+    fn _append_directly_to(
+        &self,
+        accumulator: Py<Accumulator>,
+        key_serializer: Option<Py<PyAny>>,
+        value_serializer: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        if self.target.set(Target { accumulator, key_serializer, value_serializer }).is_err() {
             return Err(PyTypeError::new_err("there is an accumulator already"));
         }
         self.appends_directly.store(true, Ordering::Release);

@@ -17,6 +17,7 @@
     GET    /nodes/ID                    whether it runs, is paused, is parted, and lags
     PUT    /nodes/ID                    {"state": "stopped"}, killed, started, paused, resumed, parted,
                                         joined, lagging, catching_up
+    GET    /state                       ids of the faults in force; disk, clock and nodes
     PUT    /leaders                     {"topic": "t", "partition": 0, "node": 2}
 
 Owns the paths and what is in bodies. Must not know what becomes of a fault.
@@ -63,9 +64,12 @@ class FaultControls:
                     }
                     return {"requests": [each.as_json() for each in self._injector.requests(**which)]}
                 case "GET", ("nodes",):
-                    return {"nodes": [self._node(node_id) for node_id in self._nodes_of().node_ids]}
+                    return {"nodes": self._nodes_of().state()["nodes"]}
                 case "GET", ("nodes", node_id):
-                    return self._node(int(node_id))
+                    return self._nodes_of().node_state(int(node_id))
+                case "GET", ("state",):
+                    faults = [each.as_json()["id"] for each in self._injector.all_in_force()]
+                    return {"faults": faults, **self._nodes_of().state()}
                 case _, ("disk" | "clock" | "groups" | "nodes" | "leaders", *_):
                     return await self._upset(call)
                 case _:
@@ -147,16 +151,6 @@ class FaultControls:
         if self._upsets is None:
             raise JsonCallError(400, "this is a proxy: nodes are another broker's")
         return self._upsets
-
-    def _node(self, node_id: int) -> Any:
-        node = self._nodes_of().node(node_id)
-        return {
-            "node_id": node_id,
-            "is_running": node.is_running,
-            "is_paused": node.is_paused,
-            "is_parted": node.is_parted,
-            "is_lagging": node.is_lagging,
-        }
 
     async def _upset(self, call: JsonCall) -> Any:
         if self._upsets is None:

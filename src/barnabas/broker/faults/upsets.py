@@ -6,6 +6,7 @@ Owns what each of them means for the parts of the broker. Knows nothing of reque
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from barnabas.broker.broker_node import BrokerNode
 from barnabas.broker.faults.rules import FaultRuleError
@@ -32,6 +33,25 @@ class BrokerUpsets:
     def fill_disk(self, *, is_full: bool) -> None:
         """While it is full nothing is written: Produce is answered with KAFKA_STORAGE_ERROR, and so on."""
         DISK.is_full = is_full
+
+    def state(self) -> dict[str, Any]:
+        """Of the disk, the clock and the nodes, as it is told over HTTP."""
+        return {
+            "disk": {"is_full": DISK.is_full},
+            "clock": {"moved_ms": CLOCK.moved_by_ms},
+            "nodes": [self.node_state(node_id) for node_id in self.node_ids],
+        }
+
+    def node_state(self, node_id: int) -> dict[str, Any]:
+        """Raises: FaultRuleError."""
+        node = self.node(node_id)
+        return {
+            "node_id": node_id,
+            "is_running": node.is_running,
+            "is_paused": node.is_paused,
+            "is_parted": node.is_parted,
+            "is_lagging": node.is_lagging,
+        }
 
     def move_clock(self, ms: int) -> None:
         """Moves what the broker takes for the time of day, back with a negative number: timestamps of

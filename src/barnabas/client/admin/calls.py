@@ -49,9 +49,12 @@ K = TypeVar("K", bound=Hashable)
 NEW_PARTITION_SECONDS = 1.0
 
 
-def failure(code: int, context: str, message: str | None = None) -> BrokerError | None:
-    """The error of a code in an answer, None if it means success. `message` is the broker's own."""
-    return error_for(code, context, message) if code else None
+def failure(
+    code: int, context: str, message: str | None = None, *, advice: str | None = None
+) -> BrokerError | None:
+    """The error of a code in an answer, None if it means success. `message` is the broker's own, `advice` as
+    that of `error_for`."""
+    return error_for(code, context, message, advice=advice) if code else None
 
 
 def check(code: int, context: str, message: str | None = None) -> None:

@@ -177,8 +177,8 @@ class GroupOffsetAdmin(AdminCalls):
         *,
         timeout: float | None = None,
     ) -> dict[str, dict[TopicPartition, SharePartitionOffset]]:
-        """Where share groups stand (KIP-932) in these partitions, or in all (None). One that a group has not
-        begun to read is left out. Raises: GroupIdNotFoundError, ..."""
+        """Returns the positions of share groups (KIP-932) in these partitions, or in all (None). One that a
+        group has not begun to read is left out. Raises: GroupIdNotFoundError, ..."""
         wanted = partitions_by_group(groups)
 
         async def ask(

@@ -251,11 +251,11 @@ class TopicAdmin(AdminCalls):
         isolation_level: IsolationLevel = "read_uncommitted",
         timeout: float | None = None,
     ) -> dict[TopicPartition, ListedOffset]:
-        """For each partition the offset of its first record ("earliest"), the one that the next record will
-        get ("latest"; with `isolation_level` read_committed the first of a transaction that is open), that of
-        the record with the greatest timestamp ("max_timestamp"), of the first record at or after a time in
-        milliseconds, or another place that `OffsetSpec` names. Raises: UnknownTopicOrPartitionError, ...
-        """
+        """Returns for each partition the offset of its first record ("earliest"), the one that the next
+        record will get ("latest"; with `isolation_level` read_committed the first of a transaction that is
+        open), that of the record with the greatest timestamp ("max_timestamp"), of the first record at or
+        after a time in milliseconds, or another place that `OffsetSpec` names. Raises:
+        UnknownTopicOrPartitionError, ..."""
         wanted = by_partition(specs, "specs", "'earliest'")
         timestamps = {partition: _timestamp(partition, spec) for partition, spec in wanted.items()}
         if isolation_level not in get_args(IsolationLevel):

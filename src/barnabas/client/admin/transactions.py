@@ -34,6 +34,12 @@ from barnabas.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 from barnabas.types import PreparedTransaction, TopicPartition
 
 HIGHEST_END_OF_VERSION_1 = 4
+# Who asks is not the producer, which is what these errors advise otherwise.
+_ADVICE: dict[int, str] = {
+    ErrorCode.INVALID_PRODUCER_EPOCH: "describe_producers gives the epoch that the partition knows",
+    ErrorCode.PRODUCER_FENCED: "or the broker has aborted it, as it was open for longer than "
+    "transaction_timeout_ms",
+}
 
 
 class TransactionAdmin(AdminCalls):
@@ -178,7 +184,9 @@ class TransactionAdmin(AdminCalls):
             response = await self._send(leader, WriteTxnMarkersRequest(markers=[marker]))
             context = f"{wanted}, producer id {spec.producer_id}, epoch {spec.producer_epoch}"
             return {
-                TopicPartition(topic.name, result.partition_index): failure(result.error_code, context)
+                TopicPartition(topic.name, result.partition_index): failure(
+                    result.error_code, context, advice=_ADVICE.get(result.error_code)
+                )
                 for marked in response.markers
                 for topic in marked.topics
                 for result in topic.partitions
@@ -246,7 +254,9 @@ class TransactionAdmin(AdminCalls):
                 code = response.error_code
                 if code == ErrorCode.INVALID_PRODUCER_EPOCH:
                     code = ErrorCode.PRODUCER_FENCED
-                found[transactional_id] = failure(code, f"transactional id {transactional_id!r}")
+                advice = _ADVICE.get(code)
+                context = f"transactional id {transactional_id!r}"
+                found[transactional_id] = failure(code, context, advice=advice)
             return found
 
         await self._ask_coordinators(

@@ -38,7 +38,7 @@ class ConnectionPool:
         self._connections: dict[int, tuple[Node, Connection]] = {}
         # A broker that comes back under another address owes nothing for its failures under the old one.
         self._opening: dict[_Target, asyncio.Task[Connection]] = {}
-        self._failures: dict[_Target, tuple[int, float]] = {}
+        self._failures: dict[_Target, tuple[int, float, BarnabasError | None]] = {}
         self._idle_timer: asyncio.TimerHandle | None = None
         self._is_closed = False
         self._not_over: set[Connection] = set()
@@ -63,6 +63,11 @@ class ConnectionPool:
     def is_failing(self, connection_id: int, node: Node) -> bool:
         """Whether the last attempt to connect failed, or the next one still has to wait."""
         return (connection_id, node.host, node.port) in self._failures
+
+    def last_error(self, connection_id: int, node: Node) -> BarnabasError | None:
+        """Why the last attempt to connect failed; None where it did not."""
+        failure = self._failures.get((connection_id, node.host, node.port))
+        return None if failure is None else failure[2]
 
     async def get(self, connection_id: int, node: Node) -> Connection:
         """The connection to a node, opened if need be, after the back-off that earlier failures demand.
@@ -164,13 +169,14 @@ class ConnectionPool:
             opening.exception()
 
     async def _open(self, target: _Target, node: Node) -> Connection:
-        failures, not_before = self._failures.get(target, (0, 0.0))
+        failures, not_before, _ = self._failures.get(target, (0, 0.0, None))
         await asyncio.sleep(max(0.0, not_before - CLOCK.monotonic()))
         try:
             connection = await self.open(node, failures)
-        except Exception:
+        except Exception as error:
             delay = self._backoff.delay_ms(failures + 1) / 1000
-            self._failures[target] = (failures + 1, CLOCK.monotonic() + delay)
+            told = error if isinstance(error, BarnabasError) else None
+            self._failures[target] = (failures + 1, CLOCK.monotonic() + delay, told)
             raise
         connection_id = target[0]
         # Another one may have been adopted meanwhile; then that one is kept.

@@ -318,6 +318,11 @@ class KafkaClient:
         node = self.node(node_id)
         return None if node is None else self._pool.ready(node_id, node)
 
+    def connect_error(self, node_id: int) -> BarnabasError | None:
+        """Why the last attempt to connect to a node failed; None where it did not, or there was none."""
+        node = self.node(node_id)
+        return None if node is None else self._pool.last_error(node_id, node)
+
     async def any_node(self) -> int:
         """The id of the least busy broker, to ask what any broker can answer; of controllers, the active one
         alone answers for the cluster. Waits until one is known. Raises: BootstrapError, KafkaConnectionError

@@ -42,11 +42,20 @@ from barnabas.client.groups.subscription import ListenerCall, PartitionsCallback
 from barnabas.clock import CLOCK
 from barnabas.errors import MissingExtraError
 from barnabas.settings.table import ConsumerConfig, load
-from barnabas.types import OffsetAndMetadata, OffsetAndTimestamp, PartitionInfo, TopicPartition, Watermarks
+from barnabas.types import (
+    K,
+    OffsetAndMetadata,
+    OffsetAndTimestamp,
+    PartitionInfo,
+    TopicPartition,
+    V,
+    Watermarks,
+)
 
 if TYPE_CHECKING:
     import pyarrow
 
+    from barnabas.formats import Form
     from barnabas.settings.keywords import ConsumerSettings
 
 T = TypeVar("T")
@@ -55,7 +64,7 @@ T = TypeVar("T")
 ITERATION_POLL_SECONDS = 1.0
 
 
-class Consumer(OwnedByLoop, ConsumerFront):
+class Consumer(OwnedByLoop, ConsumerFront[K, V]):
     """Reads records of topics, as a member of a group or on its own. Made on a running event loop; used with
     `async with` and `async for`, or closed by `close`. For one coroutine at a time, except for `wakeup`.
 
@@ -74,11 +83,12 @@ class Consumer(OwnedByLoop, ConsumerFront):
         topics: Iterable[str] | None = None,
         pattern: str | re.Pattern[str] | None = None,
         group_id: str | None = None,
-        **settings: Unpack[ConsumerSettings],
+        **settings: Unpack[ConsumerSettings[K, V]],
     ) -> None:
         self.config = load(
             ConsumerConfig, {"bootstrap_servers": bootstrap_servers, "group_id": group_id, **settings}
         )
+        self._refuse_nameless_group()
         self._loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
         self._is_woken = False
@@ -137,7 +147,7 @@ class Consumer(OwnedByLoop, ConsumerFront):
 
     # Records
 
-    async def poll(self, timeout: float = 1.0, max_records: int | None = None) -> list[Record]:
+    async def poll(self, timeout: float = 1.0, max_records: int | None = None) -> list[Record[K, V]]:
         """The next records, up to `max_records` (max_poll_records); waits up to `timeout` seconds for the
         first. An empty list when none came, or after `wakeup`.
 
@@ -148,7 +158,7 @@ class Consumer(OwnedByLoop, ConsumerFront):
         """
         return await self._poll(timeout, max_records) or []
 
-    async def poll_one(self, timeout: float = 1.0) -> Record | None:
+    async def poll_one(self, timeout: float = 1.0) -> Record[K, V] | None:
         """The next record, or None when none came within `timeout` seconds. Raises: see `poll`."""
         try:
             if not self._core.needs_attention:
@@ -161,7 +171,7 @@ class Consumer(OwnedByLoop, ConsumerFront):
             self._interrupted(error)
             raise
 
-    async def __aiter__(self) -> AsyncIterator[Record]:
+    async def __aiter__(self) -> AsyncIterator[Record[K, V]]:
         """Records without end; `wakeup` and `close` end it."""
         while not self._core.is_closed:
             for record in self._taken.records:
@@ -186,14 +196,15 @@ class Consumer(OwnedByLoop, ConsumerFront):
         *,
         headers: bool = True,
         end_offsets: Mapping[TopicPartition, int] | None = None,
-        key: ColumnFormat | None = None,
-        value: ColumnFormat | None = None,
+        key: ColumnFormat | Form | None = None,
+        value: ColumnFormat | Form | None = None,
     ) -> pyarrow.RecordBatch:
         """The next records as columns key, value, topic, partition, offset, timestamp, timestampType and,
         with `headers`, headers. With `end_offsets` each partition is read up to its end (exclusive) and not
         fetched beyond. No rows when none came within `timeout` seconds.
 
-        `key` and `value`: formats, as RegistryFormat, that make a column of their schema's type of either.
+        `key` and `value`: formats that make a column of their own type of either: a RegistryFormat, or one of
+        `barnabas.formats`, such as `formats.json(type)` or `formats.text()`. Deserializers are not called.
         What cannot be read is null there, with the error in the column keyError or valueError. After an error
         of the registry the same records come again.
 
@@ -228,7 +239,7 @@ class Consumer(OwnedByLoop, ConsumerFront):
         self._is_woken = True
         self._loop.call_soon_threadsafe(self._changed.set)
 
-    async def _poll(self, timeout: float, max_records: int | None = None) -> list[Record] | None:
+    async def _poll(self, timeout: float, max_records: int | None = None) -> list[Record[K, V]] | None:
         """None after `wakeup`."""
         check_seconds(timeout)
         limit = self.config.max_poll_records if max_records is None else as_limit(max_records)
@@ -238,9 +249,7 @@ class Consumer(OwnedByLoop, ConsumerFront):
             if not records and self._is_woken:
                 self._is_woken = False
                 return None
-            if records and self.config.interceptors:
-                return self._core.intercept(records)
-            return records or []
+            return self._core.prepared(records) if records else []
         except BaseException as error:
             self._interrupted(error)
             raise
@@ -314,9 +323,9 @@ class Consumer(OwnedByLoop, ConsumerFront):
         """Stores the positions of all assigned partitions, or `offsets` (of the next record to read), for
         the group, and waits until that is done.
 
-        Raises: IllegalGenerationError, UnknownMemberIdError, RebalanceInProgressError where the partitions
-        may be another member's by now; FencedInstanceIdError, KafkaTimeoutError, MisuseError without
-        group_id.
+        Raises: GroupRebalancedError where the partitions may be another member's by now (the subclass is of
+        the broker's code: UnknownMemberIdError, IllegalGenerationError, ...), FencedInstanceIdError,
+        KafkaTimeoutError, MisuseError without group_id.
         """
         self._give_back()
         await self._core.commit(as_offsets(offsets), self._timeout_ms(timeout))
@@ -377,7 +386,9 @@ class Consumer(OwnedByLoop, ConsumerFront):
         return await self._core.watermarks(as_partition(partition), self._timeout_ms(timeout))
 
     async def partitions_for(self, topic: str, *, timeout: float | None = None) -> list[PartitionInfo]:
-        """Raises: UnknownTopicOrPartitionError when the topic is not there by then, KafkaTimeoutError."""
+        """Returns the partitions of a topic, by number. `timeout` in seconds, default
+        default_api_timeout_ms. Raises: UnknownTopicOrPartitionError when the topic is not there by then,
+        KafkaTimeoutError."""
         return await self._core.partitions_for(topic, self._timeout_ms(timeout))
 
     async def topics(self, *, timeout: float | None = None) -> list[str]:
@@ -470,7 +481,7 @@ class Consumer(OwnedByLoop, ConsumerFront):
 class _Unattended:
     """A consumer that nobody closes, at the end of its loop or of its own life."""
 
-    def __init__(self, consumer: Consumer, core: ConsumerCore) -> None:
+    def __init__(self, consumer: Consumer[Any, Any], core: ConsumerCore) -> None:
         self._consumer = consumer
         self.unfinished = core.unfinished
         self.waits_for = core.waits_for

@@ -6,6 +6,7 @@ Must not know how its fronts wait: one blocks a thread, the other awaits.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Generic
 
 from barnabas.client.arguments import (
     PartitionLike,
@@ -18,21 +19,30 @@ from barnabas.client.arguments import (
 from barnabas.client.cluster.counted import counted
 from barnabas.client.cluster.observed import Observed
 from barnabas.client.consume.consumer_core import ConsumerCore
-from barnabas.errors import BarnabasError, MisuseError
+from barnabas.errors import BarnabasError, InvalidSettingError, MisuseError
 from barnabas.settings.table import ConsumerConfig
 from barnabas.stats import ConsumerStats
-from barnabas.types import GroupIdentity, OffsetAndMetadata, TopicPartition, Watermarks
+from barnabas.types import GroupIdentity, K, OffsetAndMetadata, TopicPartition, V, Watermarks
 
 ONE_FOR_EACH = "a Consumer of its own, or use a ParallelConsumer"
 """What those are told who poll one Consumer at once."""
 
 
-class ConsumerFront(Observed):
+class ConsumerFront(Observed, Generic[K, V]):
     """The part that `barnabas.Consumer` and `barnabas.aio.Consumer` share. A front sets these attributes."""
 
     config: ConsumerConfig
     _core: ConsumerCore
-    _taken: TakenRecords
+    _taken: TakenRecords[K, V]
+
+    def _refuse_nameless_group(self) -> None:
+        """Raises: InvalidSettingError for a group without a name. A facade may leave that to the broker."""
+        group_id = self.config.group_id
+        if group_id is not None and not group_id.strip():
+            raise InvalidSettingError(
+                f"group_id is {group_id!r}: give the group a name, or leave group_id out for a consumer "
+                "without a group"
+            )
 
     def _doing(self) -> str:
         group = "" if self.config.group_id is None else f"in group {self.config.group_id!r}, "

@@ -61,7 +61,7 @@ class FetchBuffer:
         self._on_lookup = on_lookup
         self._frame_room = FrameRoom(queued_max_bytes * 13 // 8)
         """Also for the frame that is being read, and for those kept by what another partition has in them."""
-        self._least_room = max(1, queued_max_bytes // LEAST_SHARE_OF_ROOM)
+        self.least_room = max(1, queued_max_bytes // LEAST_SHARE_OF_ROOM)
         self._openers = BatchOpeners(min(queued_max_bytes, OPENED_AHEAD_BYTES))
         self._lock = threading.Lock()
         self._states: dict[TopicPartition, PartitionState] = {}
@@ -332,7 +332,7 @@ class FetchBuffer:
         with self._lock:
             queued = sum(state.queued_bytes for state in self._queue if state.position < state.end_offset)
             room = self._queued_max_bytes - queued
-            self._lacks_room = room < self._least_room
+            self._lacks_room = room < self.least_room
         return 0 if self._lacks_room else room
 
     def wants_more(self, state: PartitionState) -> bool:

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("barnabas.client")
 
+VERSION_WITH_LARGE_BATCHES = 3
+"""From here on a batch comes though it is larger than what was asked for (KIP-74)."""
 VERSION_WITH_LEADER_EPOCHS = 12
 """From here on a fetch says what was fetched last, and the leader whether its log parts from that."""
 VERSION_WITH_TOPIC_IDS = 13
@@ -409,7 +411,9 @@ class Fetcher:
     ) -> FetchUnderWay | None:
         """What to send now; None where there is nothing to fetch any more."""
         metadata = self._client.metadata
-        can_check = connection.version_of(FetchRequest) >= VERSION_WITH_LEADER_EPOCHS
+        spoken = connection.version_of(FetchRequest)
+        can_check = spoken >= VERSION_WITH_LEADER_EPOCHS
+        most = self._partition_max_bytes(spoken)
         wanted: dict[TopicPartition, Wanted] = {}
         fetches: dict[TopicPartition, PartitionFetch] = {}
         topic_ids: dict[str, UUID] = {}
@@ -435,7 +439,7 @@ class Fetcher:
                 fetch_offset=entry.fetch_offset,
                 current_leader_epoch=leader_epoch,
                 last_fetched_epoch=state.fetch_leader_epoch if is_checked else NO_EPOCH,
-                partition_max_bytes=self._config.max_partition_fetch_bytes,
+                partition_max_bytes=most,
             )
         if not wanted:
             return None
@@ -482,9 +486,14 @@ class Fetcher:
         )
 
     def _max_bytes(self) -> int:
-        """Answers of all brokers together shall fit into the queue, but for a batch each."""
+        """Answers of all brokers together shall fit into the queue, but for a batch each, which comes however
+        large it is (KIP-74). Where there are many brokers, none is asked for small pieces."""
         share = self._buffer.room() // max(1, len(self._sessions))
-        return min(self._config.fetch_max_bytes, max(share, self._config.max_partition_fetch_bytes))
+        return min(self._config.fetch_max_bytes, max(share, self._partition_max_bytes()))
+
+    def _partition_max_bytes(self, version: int = VERSION_WITH_LARGE_BATCHES) -> int:
+        most = self._config.max_partition_fetch_bytes
+        return most if version < VERSION_WITH_LARGE_BATCHES else min(most, self._buffer.least_room)
 
     def _take_in(
         self,

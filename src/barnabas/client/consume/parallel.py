@@ -9,7 +9,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from types import TracebackType
-from typing import Self, Unpack
+from typing import Generic, Self, Unpack
 
 from barnabas._kernel import Record
 from barnabas.client.consume.consumer import Consumer
@@ -23,10 +23,10 @@ from barnabas.client.consume.parallel_front import (
 from barnabas.client.consume.work_queue import Ordering, Work
 from barnabas.errors import BarnabasError, MisuseError
 from barnabas.settings.keywords import ConsumerSettings
-from barnabas.types import TopicPartition
+from barnabas.types import K, TopicPartition, V
 
 
-class ParallelConsumer(ParallelFront):
+class ParallelConsumer(ParallelFront, Generic[K, V]):
     """Has a coroutine function handle records side by side, those of one key in their order; at least once.
 
     `handler(record)` is awaited for each record, for up to `max_concurrency` at a time. `ordering`: by "key"
@@ -49,7 +49,7 @@ class ParallelConsumer(ParallelFront):
     def __init__(
         self,
         bootstrap_servers: str | Sequence[str],
-        handler: Callable[[Record], Awaitable[object]],
+        handler: Callable[[Record[K, V]], Awaitable[object]],
         *,
         group_id: str,
         topics: Iterable[str] | None = None,
@@ -58,9 +58,9 @@ class ParallelConsumer(ParallelFront):
         ordering: Ordering = "key",
         max_backlog: int = 1_000,
         retries: int = 0,
-        on_failure: Callable[[Record, Exception], Awaitable[object]] | None = None,
+        on_failure: Callable[[Record[K, V], Exception], Awaitable[object]] | None = None,
         drain_timeout_ms: int = 30_000,
-        **settings: Unpack[ConsumerSettings],
+        **settings: Unpack[ConsumerSettings[K, V]],
     ) -> None:
         refuse_automatic_commits(settings)
         settings["enable_auto_commit"] = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from barnabas._kernel import Record
 from barnabas.backoff import Backoff
@@ -37,7 +38,7 @@ class ParallelFront(OfThisProcess):
 
     def __init__(
         self,
-        consumer: ConsumerFront,
+        consumer: ConsumerFront[Any, Any],
         *,
         handler: object,
         on_failure: object,
@@ -102,7 +103,7 @@ class ParallelFront(OfThisProcess):
             raise NotTriedAgainError
         return self._backoff.delay_ms(work.attempts) / 1000
 
-    def _take_in(self, records: Sequence[Record]) -> None:
+    def _take_in(self, records: Sequence[Record[Any, Any]]) -> None:
         """What a poll returned."""
         gone = self._made_again.copy()
         self._made_again.clear()
@@ -162,7 +163,7 @@ class ParallelFront(OfThisProcess):
                 self._drain_timeout_ms,
             )
 
-    def _note_failure(self, record: Record, error: BaseException) -> None:
+    def _note_failure(self, record: Record[Any, Any], error: BaseException) -> None:
         """The first one ends `run`."""
         if self._failure is None and not isinstance(error, NotTriedAgainError):
             where = f"{record.topic}-{record.partition} at offset {record.offset}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import field
-from typing import Literal
+from typing import Any, Literal
 
 from barnabas._kernel import Record
 from barnabas.types import OffsetAndMetadata, TopicPartition
@@ -24,7 +24,7 @@ without a key have no order), those of one partition, or none."""
 class Work:
     """One record on its way through a handler."""
 
-    record: Record
+    record: Record[Any, Any]
     partition: PartitionWork
     lane: Lane
     attempts: int = 0
@@ -74,13 +74,15 @@ class WorkQueue:
         self._partitions: dict[TopicPartition, PartitionWork] = {}
         self._ready: deque[Lane] = deque()
 
-    def add(self, records: Sequence[Record]) -> None:
+    def add(self, records: Sequence[Record[Any, Any]]) -> None:
         """Records of one poll, in their order in each partition."""
         for record in records:
             partition = self._partition_of(record)
             partition.unfinished.append(record.offset)
             partition.next_offset = record.offset + 1
-            key = record.key if self._ordering == "key" else b"" if self._ordering == "partition" else None
+            # The bytes: what a deserializer makes of them may have no hash.
+            key = record.raw.key if self._ordering == "key" else None
+            key = b"" if self._ordering == "partition" else key
             lane = None if key is None else partition.lanes.get(key)
             if lane is None:
                 lane = Lane(key)
@@ -89,7 +91,7 @@ class WorkQueue:
                 self._ready.append(lane)
             lane.waiting.append(Work(record, partition, lane))
 
-    def _partition_of(self, record: Record) -> PartitionWork:
+    def _partition_of(self, record: Record[Any, Any]) -> PartitionWork:
         name = TopicPartition(record.topic, record.partition)
         partition = self._partitions.get(name)
         if partition is None:

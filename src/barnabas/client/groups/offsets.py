@@ -215,8 +215,8 @@ async def commit_offsets(
     with a warning. `retries_unknown`: also where a partition is not known to the broker, which may be for
     good.
 
-    Raises: IllegalGenerationError, UnknownMemberIdError, RebalanceInProgressError, FencedInstanceIdError if
-    the committer is no (longer a) member, KafkaTimeoutError, another BrokerError.
+    Raises: GroupRebalancedError or FencedInstanceIdError if the committer is no (longer a) member,
+    KafkaTimeoutError, another BrokerError.
     """
     if not offsets:
         return

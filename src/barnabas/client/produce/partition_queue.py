@@ -41,6 +41,8 @@ class PendingBatch:
     sequence: int | None = None
     """Sequence of its first record, counted without the wrap at 2**31. None before it was first sent."""
     attempts: int = 0
+    hang_ups: int = 0
+    """How often the broker closed the connection instead of answering its request."""
     last_error: BarnabasError | None = None
     is_done: bool = False
 

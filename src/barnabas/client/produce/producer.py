@@ -13,7 +13,7 @@ import uuid
 from collections.abc import AsyncGenerator, Sequence
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Self, Unpack
 
 from barnabas import fork
 from barnabas._kernel import Delivery, RecordMetadata
@@ -50,24 +50,26 @@ from barnabas.settings.table import ProducerConfig, load
 from barnabas.stats import ProducerStats
 from barnabas.time_limits import time_limit
 from barnabas.types import (
-    Buffer,
     GroupIdentity,
     Headers,
+    KeyIn,
     PartitionInfo,
     PreparedTransaction,
     ProducerRecord,
+    ValueIn,
 )
 from barnabas.windows import WINDOW_SECONDS
 
 if TYPE_CHECKING:
     from barnabas.client.produce.transaction_coordinator import TransactionCoordinator
     from barnabas.client.produce.transactions import Transactions
+    from barnabas.formats import Form
     from barnabas.settings.keywords import ProducerSettings
 
 logger = logging.getLogger("barnabas.producer")
 
 
-class Producer(OwnedByLoop, Observed):
+class Producer(OwnedByLoop, Observed, Generic[KeyIn, ValueIn]):
     """Sends records to a cluster. Made on a running event loop; used with `async with`, or closed by `close`.
 
     `bootstrap_servers`: `host:port`, several separated by commas or as a sequence. `settings`: Kafka's names
@@ -76,7 +78,9 @@ class Producer(OwnedByLoop, Observed):
     Raises: UnknownSettingError, InvalidSettingError. An unreachable cluster shows at the first call.
     """
 
-    def __init__(self, bootstrap_servers: str | Sequence[str], **settings: Unpack[ProducerSettings]) -> None:
+    def __init__(
+        self, bootstrap_servers: str | Sequence[str], **settings: Unpack[ProducerSettings[KeyIn, ValueIn]]
+    ) -> None:
         self.config = load(ProducerConfig, {"bootstrap_servers": bootstrap_servers, **settings})
         self.is_closed = False
         self.generation = fork.current
@@ -112,9 +116,9 @@ class Producer(OwnedByLoop, Observed):
     async def send(
         self,
         topic: str,
-        value: Buffer | None = None,
+        value: ValueIn | None = None,
         *,
-        key: Buffer | None = None,
+        key: KeyIn | None = None,
         headers: Headers | None = None,
         partition: int | None = None,
         timestamp: int | None = None,
@@ -147,9 +151,9 @@ class Producer(OwnedByLoop, Observed):
     async def send_and_wait(
         self,
         topic: str,
-        value: Buffer | None = None,
+        value: ValueIn | None = None,
         *,
-        key: Buffer | None = None,
+        key: KeyIn | None = None,
         headers: Headers | None = None,
         partition: int | None = None,
         timestamp: int | None = None,
@@ -177,8 +181,8 @@ class Producer(OwnedByLoop, Observed):
     def append_now(
         self,
         topic: str,
-        value: Buffer | None,
-        key: Buffer | None,
+        value: Any,
+        key: Any,
         headers: Headers | None,
         partition: int | None,
         timestamp: int | None,
@@ -198,6 +202,7 @@ class Producer(OwnedByLoop, Observed):
     ) -> Delivery:
         record = hooks.on_send(record)
         try:
+            record = await hooks.serializing.serialized_awaiting(record)
             check_record(record)
             await self.wait_for_metadata(record.topic)
             record = hooks.with_partition(record, self._client.metadata)
@@ -217,8 +222,8 @@ class Producer(OwnedByLoop, Observed):
     async def append_later(
         self,
         topic: str,
-        value: Buffer | None,
-        key: Buffer | None,
+        value: Any,
+        key: Any,
         headers: Headers | None,
         partition: int | None,
         timestamp: int | None,
@@ -248,16 +253,17 @@ class Producer(OwnedByLoop, Observed):
         table: Any,
         *,
         timeout: float | None = None,
-        key: ColumnFormat | None = None,
-        value: ColumnFormat | None = None,
+        key: ColumnFormat | Form | None = None,
+        value: ColumnFormat | Form | None = None,
     ) -> ArrowDelivery:
         """Sends the rows of an Arrow table, a record batch, or a data frame with Arrow's stream interface, as
         pandas' and Polars' have it: the columns `value` and, where they are there, `key`, `headers`,
         `timestamp` and `partition`.
 
         Returns when all rows are handed over; waits for room for at most `timeout` seconds, by default
-        max_block_ms from one row that finds room to the next. `key` and `value`: formats, as RegistryFormat,
-        that make bytes of these columns.
+        max_block_ms from one row that finds room to the next. `key` and `value`: formats that make bytes of
+        these columns: a RegistryFormat, or one of `barnabas.formats`, such as `formats.json(type)` or
+        `formats.text()`. Serializers are not called.
 
         Raises: as `send`. Rows handed over before the error may be delivered nevertheless; none is where a
         format raises: SerializationError (names the row), MisuseError, RegistryError, SchemaError.
@@ -435,12 +441,12 @@ class Producer(OwnedByLoop, Observed):
             self._end_life()
 
     @property
-    def _remains(self) -> Producer:
+    def _remains(self) -> Producer[KeyIn, ValueIn]:
         return self
 
     async def close_unattended(self) -> None:
-        """As `close`, where nobody waits or looks at deliveries: each record has its delivery_timeout_ms, and
-        what is not delivered is logged, with its count."""
+        """Closes as `close` does, where nobody waits or looks at deliveries: each record has its
+        delivery_timeout_ms, and what is not delivered is logged, with its count."""
         stats = self._sender.stats
         failed_before = stats.records_failed
         was_open = self._transactions is not None and self._transactions.is_open
@@ -523,7 +529,7 @@ class Producer(OwnedByLoop, Observed):
             await self.find_topic(topic, deadline)
 
     def search_for_partition(self, topic: str) -> PartitionSearch:
-        """For producers of plain calls: the steps by which a partition is chosen that is not known yet."""
+        """Returns the steps by which a partition is chosen that is not known yet."""
         return PartitionSearch(self.config, self._client, topic)
 
     async def find_topic(self, topic: str, deadline: float) -> None:
@@ -584,14 +590,16 @@ class Producer(OwnedByLoop, Observed):
         return self._coordinator
 
     def check_may_send(self) -> None:
-        """Raises: ClosedError; with a transactional_id TransactionStateError outside of a transaction, and
-        TransactionFailedError in one that can only be aborted."""
+        """Checks that records may be sent. Raises: ClosedError; with a transactional_id
+        TransactionStateError outside of a transaction, and TransactionFailedError in one that can only be
+        aborted."""
         self.check_usable()
         if self._transactions is not None:
             self._transactions.check_open("send")
 
     def check_usable(self) -> None:
-        """Raises: ClosedError if the producer is closed, or was made before a fork."""
+        """Checks that the producer is open. Raises: ClosedError if the producer is closed, or was made
+        before a fork."""
         if self.generation != fork.current:
             raise fork.forked_error("producer")
         if self.is_closed:
@@ -619,7 +627,7 @@ def as_table(data: Any) -> Any:
 class ArrowRows:
     """The rows of one send_arrow on their way into the buffer."""
 
-    def __init__(self, producer: Producer, topic: str, table: Any, timeout: float | None) -> None:
+    def __init__(self, producer: Producer[Any, Any], topic: str, table: Any, timeout: float | None) -> None:
         producer.check_usable()
         table = as_table(table)
         has_function = producer.hooks is not None and producer.hooks.partitioner is not None
@@ -664,7 +672,7 @@ class ArrowRows:
         return CLOCK.monotonic() + self._block_seconds if self._last is None else self._last
 
 
-def waiting_records(producer: Producer) -> str:
+def waiting_records(producer: Producer[Any, Any]) -> str:
     """What an open producer does, for its repr."""
     transactional_id = producer.config.transactional_id
     transactions = "" if transactional_id is None else f"transactional id {transactional_id!r}, "

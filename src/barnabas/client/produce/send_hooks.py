@@ -1,4 +1,4 @@
-"""The user's own Python in a producer: interceptors, and a function as partitioner.
+"""The user's own Python in a producer: interceptors, serializers, and a function as partitioner.
 
 Owns calling them for each record, in the thread that sends. A producer that has neither never comes here.
 """
@@ -12,6 +12,7 @@ from functools import partial
 
 from barnabas._kernel import RecordMetadata
 from barnabas.client.cluster.metadata import ClusterMetadata
+from barnabas.client.produce.serializing import Serializing
 from barnabas.errors import BarnabasError
 from barnabas.interceptors import ProducerInterceptor
 from barnabas.settings.table import PartitionerFunction, ProducerConfig
@@ -26,9 +27,13 @@ class SendHooks:
     """`partitioner` is None where the kernel chooses partitions by itself."""
 
     def __init__(
-        self, interceptors: tuple[ProducerInterceptor, ...], partitioner: PartitionerFunction | None
+        self,
+        interceptors: tuple[ProducerInterceptor, ...],
+        partitioner: PartitionerFunction | None,
+        serializing: Serializing,
     ) -> None:
         self.partitioner = partitioner
+        self.serializing = serializing
         self._interceptors = interceptors
 
     @classmethod
@@ -37,9 +42,15 @@ class SendHooks:
         partitioner: PartitionerFunction | None = (
             None if isinstance(config.partitioner, str) else config.partitioner
         )
-        if partitioner is None and not config.interceptors:
+        serializing = Serializing(config.key_serializer, config.value_serializer)
+        if partitioner is None and not config.interceptors and not serializing:
             return None
-        return cls(config.interceptors, partitioner)
+        return cls(config.interceptors, partitioner, serializing)
+
+    @property
+    def only_serializes(self) -> bool:
+        """Whether serializers that are called with one value are all that there is."""
+        return self.partitioner is None and not self._interceptors and self.serializing.is_of_values
 
     def on_send(self, record: ProducerRecord) -> ProducerRecord:
         """The record to send, as the interceptors make it, each from what the one before gave."""

@@ -25,7 +25,12 @@ from barnabas.client.cluster.topics_in_use import TopicsInUse
 from barnabas.client.cluster.waking import LoopWaking
 from barnabas.client.produce.accumulators import accumulator_for
 from barnabas.client.produce.availability import LeaderAvailability
-from barnabas.client.produce.batch_errors import expired_error, too_large_error, unended_error
+from barnabas.client.produce.batch_errors import (
+    expired_error,
+    too_large_error,
+    unanswered_error,
+    unended_error,
+)
 from barnabas.client.produce.batch_steps import BatchSteps
 from barnabas.client.produce.counters import SenderStats
 from barnabas.client.produce.direct_sending import DirectSending
@@ -586,7 +591,7 @@ class Sender:
             if entry.pending.is_done:
                 continue
             if error.retriable:
-                self._retry(entry, error)
+                self._retry(entry, unanswered_error(entry.pending, error))
             else:
                 self._fail(entry.queue, entry.pending, error)
 
@@ -678,9 +683,8 @@ class Sender:
         for pending in [*queue.in_flight, *queue.waiting]:
             if pending.batch.created_ms > until_ms:
                 continue
-            has_leader = self._client.metadata.leader(queue.partition) >= 0
             timeout_ms = self._config.delivery_timeout_ms
-            self._fail(queue, pending, expired_error(queue, pending, timeout_ms, has_leader=has_leader))
+            self._fail(queue, pending, expired_error(queue, pending, timeout_ms, self._client))
 
     def seconds_until_expired(self) -> float:
         """Until delivery_timeout_ms has passed for all that has left the accumulator."""

@@ -82,7 +82,7 @@ _ADVICE = {
     ErrorCode.INVALID_TXN_STATE: "the coordinator has ended it already, as it was open for longer than "
     "transaction_timeout_ms for instance; make a new producer",
     ErrorCode.PRODUCER_FENCED: "or the coordinator has aborted what was open for longer than "
-    "transaction_timeout_ms; close this producer",
+    "transaction_timeout_ms; close this producer, and give each producer a transactional_id of its own",
 }
 
 

@@ -10,6 +10,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
 
 from barnabas.client.share.records import (
@@ -45,7 +46,7 @@ class PartitionAcknowledgements:
     codes: dict[int, int] = field(default_factory=dict[int, int])
     """By offset, what the caller decided."""
     unreadable: list[AcknowledgementBatch] = field(default_factory=list[AcknowledgementBatch])
-    renewed: dict[int, ShareRecord] = field(default_factory=dict[int, ShareRecord])
+    renewed: dict[int, ShareRecord[Any, Any]] = field(default_factory=dict[int, ShareRecord[Any, Any]])
 
     def batches(self) -> list[tuple[int, int, list[int]]]:
         """(first offset, last offset, codes), in order; one code stands for all offsets of its batch."""
@@ -88,20 +89,20 @@ class ShareLedger:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._in_hand: dict[ShareRecord, None] = {}
+        self._in_hand: dict[ShareRecord[Any, Any], None] = {}
         self._decided: defaultdict[int, dict[_Key, PartitionAcknowledgements]] = defaultdict(dict)
 
-    def hand_out(self, records: Iterable[ShareRecord]) -> None:
+    def hand_out(self, records: Iterable[ShareRecord[Any, Any]]) -> None:
         with self._lock:
             self._in_hand.update(dict.fromkeys(records))
 
-    def withdraw(self, records: Iterable[ShareRecord]) -> None:
+    def withdraw(self, records: Iterable[ShareRecord[Any, Any]]) -> None:
         """The caller never got these: they are not in hand."""
         with self._lock:
             for record in records:
                 self._in_hand.pop(record, None)
 
-    def first_in_hand(self) -> ShareRecord | None:
+    def first_in_hand(self) -> ShareRecord[Any, Any] | None:
         """A record that nothing was decided of, if there is one."""
         with self._lock:
             return next(iter(self._in_hand), None)
@@ -113,14 +114,14 @@ class ShareLedger:
                 self._decide(record, ACKNOWLEDGE_CODES["accept"])
             self._in_hand.clear()
 
-    def finish(self, record: ShareRecord) -> None:
+    def finish(self, record: ShareRecord[Any, Any]) -> None:
         """Accepts a record if it is still in hand."""
         with self._lock:
             if record in self._in_hand:
                 del self._in_hand[record]
                 self._decide(record, ACKNOWLEDGE_CODES["accept"])
 
-    def decide(self, record: ShareRecord, acknowledge_type: AcknowledgeType) -> None:
+    def decide(self, record: ShareRecord[Any, Any], acknowledge_type: AcknowledgeType) -> None:
         """A later decision replaces an earlier one that was not sent yet. Raises: MisuseError."""
         code = ACKNOWLEDGE_CODES.get(acknowledge_type)
         if code is None:
@@ -181,7 +182,7 @@ class ShareLedger:
                     entry.unreadable += later.unreadable
                 of_node[key] = entry
 
-    def _decide(self, record: ShareRecord, code: int) -> None:
+    def _decide(self, record: ShareRecord[Any, Any], code: int) -> None:
         entry = self._of(record.acquisition)
         entry.codes[record.offset] = code
         if code == RENEW:

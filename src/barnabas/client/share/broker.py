@@ -17,6 +17,7 @@ from barnabas.broker_errors import ShareSessionNotFoundError
 from barnabas.client.cluster.connections import ConnectionPool
 from barnabas.client.cluster.error_table import FETCHED_AGAIN, Consequence, errors_with
 from barnabas.client.cluster.kafka_client import KafkaClient
+from barnabas.client.deserializing import Deserializing
 from barnabas.client.share.acknowledgements import (
     RENEW,
     AcknowledgementResult,
@@ -51,8 +52,8 @@ _TRANSIENT = _REPEATED | FETCHED_AGAIN
 class ShareListener(Protocol):
     """What a conversation tells: called on the event loop."""
 
-    def acquired(self, records: Sequence[ShareRecord]) -> None: ...
-    def renewed(self, records: Sequence[ShareRecord]) -> None: ...
+    def acquired(self, records: Sequence[ShareRecord[Any, Any]]) -> None: ...
+    def renewed(self, records: Sequence[ShareRecord[Any, Any]]) -> None: ...
     def acknowledged(self, result: AcknowledgementResult) -> None: ...
     def session_lost(self, node_id: int) -> None:
         """What was acquired from this broker is another member's to get."""
@@ -97,6 +98,7 @@ class ShareBroker:
         self._ledger = ledger
         self._listener = listener
         self._session = ShareSession()
+        self._deserializing = Deserializing.of(config)
         self._turn = asyncio.Lock()
         self._connection: Connection | None = None
 
@@ -217,6 +219,7 @@ class ShareBroker:
             [(a.first_offset, a.last_offset, a.delivery_count) for a in answer.acquired_records],
             check_crcs=self._config.check_crcs,
             max_decompressed_bytes=most_unpacked_bytes(self._config.fetch_max_bytes),
+            deserializing=self._deserializing,
         )
         if self._client.steps:
             for lent in answer.acquired_records:

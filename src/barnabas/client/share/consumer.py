@@ -9,7 +9,7 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Iterable, Sequence
 from types import TracebackType
-from typing import Self, Unpack
+from typing import Generic, Self, Unpack
 
 from barnabas.client.arguments import as_limit, as_timeout_ms, check_callbacks, check_seconds
 from barnabas.client.cluster.lifetimes import seconds_to_close
@@ -21,13 +21,13 @@ from barnabas.errors import BarnabasError
 from barnabas.settings.keywords import ShareConsumerSettings
 from barnabas.settings.table import ShareConsumerConfig, load
 from barnabas.stats import ClientStats
-from barnabas.types import TopicPartition
+from barnabas.types import K, TopicPartition, V
 
 # How often an iteration comes back to see whether the consumer was closed.
 ITERATION_POLL_SECONDS = 1.0
 
 
-class ShareConsumerFront(Observed):
+class ShareConsumerFront(Observed, Generic[K, V]):
     """The part that `barnabas.ShareConsumer` and `barnabas.aio.ShareConsumer` share."""
 
     config: ShareConsumerConfig
@@ -42,7 +42,7 @@ class ShareConsumerFront(Observed):
         """The topics that are subscribed to."""
         return set(self._core.topics)
 
-    def acknowledge(self, record: ShareRecord, acknowledge_type: AcknowledgeType = "accept") -> None:
+    def acknowledge(self, record: ShareRecord[K, V], acknowledge_type: AcknowledgeType = "accept") -> None:
         """Decides what becomes of a record of the last poll: "accept", "release" (to be delivered again),
         "reject" (never again) or "renew" (the lock starts again, and the next poll returns the record again;
         KIP-1222). It is sent with the next poll or commit; until then it can be changed.
@@ -76,7 +76,7 @@ class ShareConsumerFront(Observed):
                 self._callback(result.partition, result.offsets, result.error)
 
 
-class ShareConsumer(OwnedByLoop, ShareConsumerFront):
+class ShareConsumer(OwnedByLoop, ShareConsumerFront[K, V]):
     """Works through records of topics together with the other members of a share group (KIP-932): every
     record is lent to one of them at a time, in no order that is promised, until one accepts or rejects it.
     Made on a running event loop; used with `async with` and `async for`, or closed by `close`. For one
@@ -97,7 +97,7 @@ class ShareConsumer(OwnedByLoop, ShareConsumerFront):
         *,
         group_id: str,
         topics: Iterable[str] | None = None,
-        **settings: Unpack[ShareConsumerSettings],
+        **settings: Unpack[ShareConsumerSettings[K, V]],
     ) -> None:
         self.config = load(
             ShareConsumerConfig, {"bootstrap_servers": bootstrap_servers, "group_id": group_id, **settings}
@@ -119,7 +119,7 @@ class ShareConsumer(OwnedByLoop, ShareConsumerFront):
         await self._core.unsubscribe(self.config.default_api_timeout_ms)
         self._run_callback()
 
-    async def poll(self, timeout: float = 1.0, max_records: int | None = None) -> list[ShareRecord]:
+    async def poll(self, timeout: float = 1.0, max_records: int | None = None) -> list[ShareRecord[K, V]]:
         """The next records; waits up to `timeout` seconds for the first. An empty list when none came, or
         after `wakeup`. `max_records` at most: what was lent beyond that waits for the next poll. Without it,
         max_poll_records or so, since what a broker has lent together comes together.
@@ -132,7 +132,7 @@ class ShareConsumer(OwnedByLoop, ShareConsumerFront):
         await self._poll(timeout, max_records)
         return self._core.hand_out()
 
-    async def __aiter__(self) -> AsyncIterator[ShareRecord]:
+    async def __aiter__(self) -> AsyncIterator[ShareRecord[K, V]]:
         """Records without end; `wakeup` and `close` end it."""
         core = self._core
         while not core.is_closed:

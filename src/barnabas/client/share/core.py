@@ -76,10 +76,10 @@ class ShareCore:
         self._changed = asyncio.Event()
         self._is_woken = False
         self._is_polled = False
-        self._records: deque[ShareRecord] = deque()
-        self._offered: deque[ShareRecord] = deque()
+        self._records: deque[ShareRecord[Any, Any]] = deque()
+        self._offered: deque[ShareRecord[Any, Any]] = deque()
         """What the last poll took and nobody has been handed yet."""
-        self._handed: list[ShareRecord] = []
+        self._handed: list[ShareRecord[Any, Any]] = []
         """What `hand_out` or `hand_out_next` gave last, until the caller goes on."""
         self._errors: deque[BarnabasError] = deque()
         self._results: deque[AcknowledgementResult] = deque()
@@ -219,7 +219,7 @@ class ShareCore:
                 taken.append(record)
             self._records.popleft()
 
-    def _is_of_one_loan(self, record: ShareRecord) -> bool:
+    def _is_of_one_loan(self, record: ShareRecord[Any, Any]) -> bool:
         return self._records[0].acquisition is record.acquisition
 
     def _take_back_offered(self) -> None:
@@ -233,7 +233,7 @@ class ShareCore:
             self._records.extendleft(reversed(offered))
         self._offered.clear()
 
-    def hand_out(self) -> list[ShareRecord]:
+    def hand_out(self) -> list[ShareRecord[Any, Any]]:
         """All that the last poll took; from now on it is in hand. Any thread. Whoever is interrupted before
         the program has it calls `offer_again`."""
         return self._hand_out(list(self._offered), self._offered.clear)
@@ -243,11 +243,13 @@ class ShareCore:
         """How many records of the last poll are not handed out. Any thread."""
         return len(self._offered)
 
-    def hand_out_next(self) -> ShareRecord:
+    def hand_out_next(self) -> ShareRecord[Any, Any]:
         """One of what the last poll took, as `hand_out`. Only while it `offers` some."""
         return self._hand_out([self._offered[0]], self._offered.popleft)[0]
 
-    def _hand_out(self, records: list[ShareRecord], remove: Callable[[], object]) -> list[ShareRecord]:
+    def _hand_out(
+        self, records: list[ShareRecord[Any, Any]], remove: Callable[[], object]
+    ) -> list[ShareRecord[Any, Any]]:
         try:
             self._handed = records
             self.ledger.hand_out(records)
@@ -338,11 +340,11 @@ class ShareCore:
 
     # What brokers tell (see ShareListener)
 
-    def acquired(self, records: Sequence[ShareRecord]) -> None:
+    def acquired(self, records: Sequence[ShareRecord[Any, Any]]) -> None:
         self._records.extend(records)
         self._changed.set()
 
-    def renewed(self, records: Sequence[ShareRecord]) -> None:
+    def renewed(self, records: Sequence[ShareRecord[Any, Any]]) -> None:
         self._records.extendleft(reversed(records))
         self._changed.set()
 
@@ -372,7 +374,7 @@ class ShareCore:
 
     # Acknowledgements
 
-    def acknowledge(self, record: ShareRecord, acknowledge_type: AcknowledgeType) -> None:
+    def acknowledge(self, record: ShareRecord[Any, Any], acknowledge_type: AcknowledgeType) -> None:
         """Any thread. Raises: MisuseError, ClosedError."""
         self.check_open()
         if self.config.share_acknowledgement_mode == "implicit":

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, final
+from typing import Any, Generic, Literal, final
 from uuid import UUID
 
 from barnabas._kernel import Record, RecordReader, scan_batches
+from barnabas.client.deserializing import Deserializing
 from barnabas.errors import CorruptBatchError
-from barnabas.types import Buffer, TopicPartition
+from barnabas.types import Buffer, K, TopicPartition, V
 from barnabas.values import frozen
 
 AcknowledgeType = Literal["accept", "release", "reject", "renew"]
@@ -39,7 +40,7 @@ class Acquisition:
 
 
 @final
-class ShareRecord:
+class ShareRecord(Generic[K, V]):
     """A record that a share group has lent to this consumer. `timestamp` in milliseconds since 1970.
 
     `delivery_count` is 1 the first time that the record is delivered. Equal only to itself, since every
@@ -48,10 +49,15 @@ class ShareRecord:
 
     __slots__ = ("acquisition", "delivery_count", "record")
 
-    def __init__(self, record: Record, delivery_count: int, acquisition: Acquisition) -> None:
+    def __init__(self, record: Record[K, V], delivery_count: int, acquisition: Acquisition) -> None:
         self.record = record
         self.delivery_count = delivery_count
         self.acquisition = acquisition
+
+    @property
+    def raw(self) -> Record:
+        """The record with its key and value as bytes."""
+        return self.record.raw
 
     @property
     def topic(self) -> str:
@@ -79,13 +85,13 @@ class ShareRecord:
         return self.record.timestamp_type
 
     @property
-    def key(self) -> bytes | None:
-        """A new object at each access; None where there is none."""
+    def key(self) -> K | None:
+        """Bytes are a new object at each access; None where there is none."""
         return self.record.key
 
     @property
-    def value(self) -> bytes | None:
-        """A new object at each access; None is a tombstone in a compacted topic."""
+    def value(self) -> V | None:
+        """Bytes are a new object at each access; None is a tombstone in a compacted topic."""
         return self.record.value
 
     @property
@@ -115,7 +121,7 @@ class AcknowledgementBatch:
 class AcquiredRecords:
     """What is in a partition's part of an answer."""
 
-    records: list[ShareRecord] = field(default_factory=list[ShareRecord])
+    records: list[ShareRecord[Any, Any]] = field(default_factory=list["ShareRecord[Any, Any]"])
     unreadable: list[AcknowledgementBatch] = field(default_factory=list[AcknowledgementBatch])
     """Acquired offsets that no caller will see."""
     error: CorruptBatchError | None = None
@@ -136,6 +142,7 @@ def read_acquired(
     *,
     check_crcs: bool,
     max_decompressed_bytes: int = 1 << 30,
+    deserializing: Deserializing | None = None,
 ) -> AcquiredRecords:
     """The records in `data` within `acquired`: (first offset, last offset, delivery count), in order.
 
@@ -162,6 +169,8 @@ def read_acquired(
     except CorruptBatchError as error:
         result.error = error
         corruption = _Corruption(reader.next_offset, _end_of_batch(data, reader.next_offset))
+    if deserializing is not None:
+        records = deserializing.records(records)
     index = 0
     for first, last, delivery_count in acquired:
         expected = first

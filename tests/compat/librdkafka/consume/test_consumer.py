@@ -507,21 +507,21 @@ def test_lookups_answer_or_say_why_not(both: Both) -> None:
         consumer = bench.consumer()
         nowhere = bench.partition(0, 0, topic="nowhere")
         calls: list[Callable[[], Any]] = [
-            lambda: consumer.get_watermark_offsets(bench.partition(0), 10),
+            lambda: consumer.get_watermark_offsets(bench.partition(0), 60),
             lambda: consumer.get_watermark_offsets(bench.partition(0), cached=True),
-            lambda: consumer.get_watermark_offsets(nowhere, 10),
-            lambda: consumer.get_watermark_offsets(bench.partition(9), 10),
+            lambda: consumer.get_watermark_offsets(nowhere, 60),
+            lambda: consumer.get_watermark_offsets(bench.partition(9), 60),
             lambda: consumer.get_watermark_offsets(bench.partition(0), 0),
-            lambda: consumer.offsets_for_times([bench.partition(0, 0), bench.partition(1, 2**60)], 10),
-            lambda: consumer.offsets_for_times([bench.partition(0, 0), bench.partition(9, 1)], 10),
-            lambda: consumer.offsets_for_times([nowhere], 10),
-            lambda: consumer.offsets_for_times([], 10),
+            lambda: consumer.offsets_for_times([bench.partition(0, 0), bench.partition(1, 2**60)], 60),
+            lambda: consumer.offsets_for_times([bench.partition(0, 0), bench.partition(9, 1)], 60),
+            lambda: consumer.offsets_for_times([nowhere], 60),
+            lambda: consumer.offsets_for_times([], 60),
             lambda: consumer.offsets_for_times([bench.partition(0, 0)], 0),
-            lambda: consumer.committed([bench.partition(0), nowhere], 10),
+            lambda: consumer.committed([bench.partition(0), nowhere], 60),
             lambda: consumer.committed([bench.partition(0)], 0),
-            lambda: consumer.committed([], 10),
+            lambda: consumer.committed([], 60),
             lambda: type(consumer.cluster_id(10)),
-            lambda: sorted(consumer.list_topics(bench.topic, 10).topics[bench.topic].partitions),
+            lambda: sorted(consumer.list_topics(bench.topic, 60).topics[bench.topic].partitions),
             lambda: consumer.memberid(),
         ]
         return [bench.said(call) for call in calls]

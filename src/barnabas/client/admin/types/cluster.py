@@ -60,7 +60,7 @@ class FeatureUpdate:
 
 @frozen
 class RaftVoterEndpoint:
-    """Where a controller listens."""
+    """A listener of a controller: its name, host and port."""
 
     listener: str
     host: str

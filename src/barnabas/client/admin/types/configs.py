@@ -32,7 +32,7 @@ class ConfigResource:
 
 
 class ConfigSource(OpenEnum):
-    """Where a value comes from."""
+    """The place that the value of a setting comes from."""
 
     UNKNOWN = 0
     DYNAMIC_TOPIC_CONFIG = 1

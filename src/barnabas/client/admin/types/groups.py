@@ -160,8 +160,8 @@ class MemberToRemove:
 
 @frozen
 class SharePartitionOffset:
-    """Where a share group stands in a partition (KIP-932): the first offset that is not done with; its lag,
-    None where the broker does not tell (KIP-1226)."""
+    """The position of a share group in a partition (KIP-932): the first offset that is not done with; its
+    lag, None where the broker does not tell (KIP-1226)."""
 
     start_offset: int
     leader_epoch: int | None

@@ -76,6 +76,9 @@ class RecordSession(Consumer):
             lambda: core.client.in_background(_keep_in_touch(core, poller_of), "looking after an iteration")
         )
 
+    def _refuse_nameless_group(self) -> None:
+        """As in kafka-python, the broker refuses a group without a name, in the first poll."""
+
     def _notifier(self) -> Callable[[], None]:
         poller_of, wake = self._poller_of, self._waiting.wake
 
