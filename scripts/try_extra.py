@@ -97,7 +97,7 @@ def spark(remote: bool = False) -> None:
     assert [bytes(row.value) for row in rows] == [b"1"], rows
 
 
-def connect() -> None:
+def spark_connect() -> None:
     importlib.import_module("pyspark.sql.connect.session")
     spark(remote=True)
 
@@ -284,7 +284,7 @@ TRIALS: dict[str, Callable[[], None]] = {
     "prometheus": prometheus,
     "otel": otel,
     "openlineage": openlineage,
-    "connect": connect,
+    "spark-connect": spark_connect,
     "pipelines": pipelines,
     "cli": cli,
     "keyring": keyring,
@@ -295,12 +295,12 @@ TRIALS: dict[str, Callable[[], None]] = {
     "pykafka": pykafka,
     "legacy-avro": legacy_avro,
     "json-schema": json_schema,
-    "rules": rules,
-    "encryption": encryption,
-    "encryption-aws": kms("aws"),
-    "encryption-azure": kms("azure"),
-    "encryption-gcp": kms("gcp"),
-    "encryption-vault": kms("vault"),
+    "registry-rules": rules,
+    "registry-encryption": encryption,
+    "registry-encryption-aws": kms("aws"),
+    "registry-encryption-azure": kms("azure"),
+    "registry-encryption-gcp": kms("gcp"),
+    "registry-encryption-vault": kms("vault"),
     "registry-server": registry_server,
     "ui": ui,
     "testing": testing,

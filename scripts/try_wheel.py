@@ -27,12 +27,13 @@ def main() -> None:
             while len(values) < RECORDS:
                 values += [record.value for record in consumer.poll(1.0)]
         assert values == [b"%d" % number for number in range(RECORDS)]
-    # The command line needs an extra, and says which.
-    done = subprocess.run(
-        [Path(sys.executable).with_name("barnabas"), "--help"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1, done
-    assert "pip install 'barnabas[cli]'" in done.stderr, done.stderr
+    for command in ([Path(sys.executable).with_name("barnabas")], [sys.executable, "-m", "barnabas"]):
+        done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (0, f"barnabas {barnabas.__version__}\n"), done
+        # Otherwise the command line needs an extra, and says which.
+        done = subprocess.run([*command, "--help"], capture_output=True, text=True, check=False)
+        assert done.returncode == 1, done
+        assert "pip install 'barnabas[cli]'" in done.stderr, done.stderr
 
 
 if __name__ == "__main__":

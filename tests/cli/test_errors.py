@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import barnabas
 from barnabas.testing import free_ports
 
 
@@ -52,3 +53,17 @@ def test_without_the_extra_the_error_names_it(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "pip install 'barnabas[cli]'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_version_is_told_without_the_extra() -> None:
+    program = (
+        "import sys; sys.modules['typer'] = sys.modules['rich'] = None\n"
+        "from barnabas.cli import main\n"
+        "sys.argv[1:] = ['--version']\n"
+        "main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == run("--debug", "--version").stdout == f"barnabas {barnabas.__version__}\n"

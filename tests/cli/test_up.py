@@ -88,6 +88,44 @@ def test_up_has_listeners_with_tls_and_users_and_tells_clients_how_to_come_in(tm
     assert (tmp_path / "data-certificates" / "ca.pem").exists()
 
 
+TWO_LISTENERS = (
+    *("--config", "listeners=INSIDE://127.0.0.1:0,OUTSIDE://127.0.0.1:0"),
+    *("--config", "listener.security.protocol.map=INSIDE:PLAINTEXT,OUTSIDE:PLAINTEXT"),
+    *("--config", "inter.broker.listener.name=INSIDE"),
+)
+
+
+def test_up_tells_all_listeners_of_the_brokers_settings(tmp_path: Path) -> None:
+    broker, first = start_broker(tmp_path, *TWO_LISTENERS)
+    with running(broker):
+        assert broker.stdout is not None
+        lines = [broker.stdout.readline().strip() for _ in range(8)]
+        other = lines[6].removeprefix("bootstrap.servers=")
+        assert lines == [
+            *("", "# INSIDE", f"bootstrap.servers={first}", "security.protocol=PLAINTEXT"),
+            *("", "# OUTSIDE", f"bootstrap.servers={other}", "security.protocol=PLAINTEXT"),
+        ]
+        assert other != first
+        assert run("brokers", "list", "-b", other).returncode == 0
+        broker.send_signal(signal.SIGTERM)
+        assert broker.wait(60) == 0
+
+
+def test_up_tells_all_listeners_in_json_too(tmp_path: Path) -> None:
+    broker, line = start_broker(tmp_path, *TWO_LISTENERS, "--json")
+    with running(broker):
+        stdout = broker.stdout
+        assert stdout is not None
+        lines = [line, *iter(lambda: stdout.readline().rstrip("\n"), "}"), "}"]
+        told = json.loads("\n".join(lines))
+        assert list(told["listeners"]) == ["INSIDE", "OUTSIDE"]
+        addresses = {each["bootstrap.servers"] for each in told["listeners"].values()}
+        assert told["bootstrap"] in addresses
+        assert len(addresses) == 2
+        broker.send_signal(signal.SIGTERM)
+        assert broker.wait(60) == 0
+
+
 def printed_properties(broker: subprocess.Popen[str], count: int) -> dict[str, list[str]]:
     """What is printed for each of so many listeners, behind an empty line each."""
     assert broker.stdout is not None

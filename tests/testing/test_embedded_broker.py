@@ -11,7 +11,7 @@ import pytest
 from barnabas import Admin, ConfigResource
 from barnabas.client.admin.types import ResourceType
 from barnabas.testing import ApacheKafka, EmbeddedBroker, ServerStartError, run_kafka_tool
-from barnabas.testing.metadata_probe import is_broker_ready
+from barnabas.testing.metadata_probe import is_broker_ready, known_broker_ports
 from barnabas.testing.process import is_port_free
 
 TOPICS = "org.apache.kafka.tools.TopicCommand"
@@ -59,6 +59,16 @@ def test_a_broker_that_cannot_start_has_its_output_quoted() -> None:
         EmbeddedBroker(config={"no.such.setting": "1"}),
     ):
         pass
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_a_broker_is_ready_though_its_advertised_address_leads_nowhere(
+    nodes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(EmbeddedBroker, "_start_timeout_seconds", 20.0)
+    config = {"advertised.listeners": "PLAINTEXT://nowhere.example:9999"}
+    with EmbeddedBroker(config=config, nodes=nodes) as broker:
+        assert known_broker_ports(broker.port) == {9999 + place for place in range(nodes)}
 
 
 def test_a_port_in_use_is_named(embedded_broker: EmbeddedBroker) -> None:

@@ -108,3 +108,107 @@ def test_a_kafka_that_cannot_be_is_said(embedded_broker: EmbeddedBroker, tmp_pat
 def test_pytest_finds_the_plugin_by_the_name_of_its_module() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["entry-points"]["pytest11"] == {PLUGIN: PLUGIN}
+
+
+LEFT_OVERS = """
+import pytest
+from barnabas import Producer
+
+LEAVE = [
+    lambda kafka: kafka.pause(),
+    lambda kafka: kafka.kill(),
+    lambda kafka: kafka.faults.delay("Produce", ms=1),
+    lambda kafka: kafka.faults.move_clock(3_600_000),
+    lambda kafka: kafka.faults.pause_node(1),
+]
+
+
+@pytest.fixture
+def topic(kafka, kafka_topic):
+    yield kafka_topic
+    with Producer(kafka.bootstrap, request_timeout_ms=2_000, delivery_timeout_ms=5_000) as producer:
+        producer.send(kafka_topic, b"last").result(30)
+
+
+@pytest.mark.parametrize("leave", LEAVE)
+@pytest.mark.xfail(strict=True, raises=ZeroDivisionError)
+def test_that_fails_on_its_way(kafka, topic, leave):
+    leave(kafka)
+    1 / 0
+
+
+def test_behind_it(kafka):
+    assert kafka.faults.state() == {
+        "faults": [],
+        "disk": {"is_full": False},
+        "clock": {"moved_ms": 0},
+        "nodes": [
+            {"node_id": 1, "is_running": True, "is_paused": False, "is_parted": False, "is_lagging": False}
+        ],
+    }
+
+
+@pytest.mark.parametrize("upset", ["fault", "disk"])
+@pytest.mark.xfail(strict=True, raises=ZeroDivisionError)
+def test_with_an_upset_that_fails_on_its_way(kafka, upset):
+    if upset == "fault":
+        kafka.faults.error("Produce", "NOT_LEADER_OR_FOLLOWER")
+    else:
+        kafka.faults.disk_full()
+    1 / 0
+
+
+def test_behind_the_upset(kafka, topic):
+    assert kafka.faults.state()["faults"] == []
+
+
+@pytest.fixture
+def late_answers(kafka):
+    with kafka.faults.delay("Metadata", ms=1) as delay:
+        yield delay
+
+
+def test_a_fixture_ends_its_own_fault(kafka, late_answers):
+    assert kafka.faults.state()["faults"] == [late_answers.rule_id]
+
+
+def test_that_asks_for_it_late(request):
+    request.getfixturevalue("kafka").pause()
+
+
+def test_behind_that(kafka):
+    assert not kafka.is_paused
+
+
+@pytest.fixture(scope="class")
+def slow_kafka(kafka):
+    kafka.faults.disk_full()
+    with kafka.faults.delay("Metadata", ms=1) as delay:
+        yield delay
+    kafka.faults.disk_full(False)
+
+
+class TestWithFaultsOfTheirOwn:
+    @pytest.mark.parametrize("time", range(2))
+    def test_what_a_wider_fixture_has_changed_stays(self, kafka, slow_kafka, time):
+        assert kafka.faults.state()["faults"] == [slow_kafka.rule_id]
+        assert kafka.faults.state()["disk"] == {"is_full": True}
+
+
+@pytest.mark.parametrize("leave", ["kill", "pause", "part", "lag"])
+@pytest.mark.xfail(strict=True, raises=ZeroDivisionError)
+def test_of_a_cluster_that_fails_on_its_way(kafka_cluster, leave):
+    getattr(kafka_cluster.node(2), leave)()
+    1 / 0
+
+
+def test_of_a_cluster_behind_it(kafka_cluster):
+    names = ("is_paused", "is_parted", "is_lagging")
+    for node in kafka_cluster.faults.state()["nodes"]:
+        assert node["is_running"]
+        assert not any(node[name] for name in names)
+"""
+
+
+def test_what_a_test_leaves_behind_is_put_back_also_where_it_failed(tmp_path: Path) -> None:
+    assert "8 passed, 11 xfailed" in run_pytest(tmp_path, LEFT_OVERS)

@@ -6,7 +6,8 @@ An error is one line on stderr and exit status 1; `--debug` shows where it came 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Generator, Iterator, MutableMapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -17,54 +18,77 @@ import typer
 import typer.core
 import typer.main
 
-import barnabas
+from barnabas.cli import version_line
 from barnabas.cli.ending import as_by_ctrl_c
 from barnabas.cli.output import note
 from barnabas.cli.profiles import taking_profile
+from barnabas.cli.running.markdown_later import markdown_later
+from barnabas.cli.running.plain_values import take_plain_values
 from barnabas.errors import BarnabasError
 
 _STATUS_OF_CTRL_C = 130
 COMMANDS = {
-    "up": "up:up",
-    "ui": "ui:ui",
-    "produce": "produce:produce",
-    "consume": "consume:consume",
-    "copy": "copying.command:copy",
-    "cluster": "admin.cluster:cluster",
-    "delete-records": "admin.delete_records:delete_records",
-    "elect": "admin.replicas:elect",
-    "registry": "registry:registry",
-    "registry-user": "registry:registry_user",
-    "topics": "topics:app",
-    "acls": "admin.acls:app",
-    "brokers": "admin.cluster:brokers",
-    "configs": "admin.configs:app",
-    "features": "admin.cluster:features",
-    "log-dirs": "admin.log_dirs:app",
-    "quorum": "admin.cluster:quorum",
-    "quotas": "admin.quotas:app",
-    "reassign": "admin.replicas:app",
-    "share-groups": "admin.share_groups:app",
-    "tokens": "admin.tokens:app",
-    "transactions": "admin.transactions:app",
-    "users": "admin.users:app",
-    "bench": "bench:app",
-    "dlq": "dlq.replay:app",
-    "faults": "faults:app",
-    "groups": "groups:app",
-    "migrate": "migrate:app",
-    "pipeline": "pipelines.commands:app",
-    "schemas": "schemas:app",
-    "spark": "spark:app",
-    "profile": "admin.profile:app",
+    "up": ("up:up", "Run a broker, or a cluster of several, until Ctrl-C."),
+    "ui": ("ui:ui", "Show the cluster in a browser: topics, records, groups and more."),
+    "produce": ("produce:produce", "Send each line of stdin, or of files, as a record."),
+    "consume": ("consume:consume", "Print records, one a line, until Ctrl-C or the end that was asked for."),
+    "copy": (
+        "copying.command:copy",
+        "Copy records with their keys, headers, timestamps and partitions to other topics or another "
+        "cluster.",
+    ),
+    "cluster": (
+        "admin.cluster:cluster",
+        "Print the cluster's id, its controller, how many brokers it has, and what this client may do.",
+    ),
+    "delete-records": ("admin.delete_records:delete_records", "Delete the oldest records of partitions."),
+    "elect": (
+        "admin.replicas:elect",
+        "Make the preferred replicas leaders again, or with --unclean any replica.",
+    ),
+    "registry": ("registry:registry", "Run a schema registry until Ctrl-C."),
+    "registry-user": (
+        "registry:registry_user",
+        "Print the line of a user for the file of `barnabas registry --users`.",
+    ),
+    "topics": ("topics:app", "List, describe, create, alter and delete topics."),
+    "acls": ("admin.acls:app", "List, create and delete rules of access."),
+    "brokers": ("admin.cluster:brokers", "List brokers, and forget those that are gone."),
+    "configs": ("admin.configs:app", "List, describe and set settings of what has any."),
+    "features": ("admin.cluster:features", "List, raise and lower the levels of features."),
+    "log-dirs": ("admin.log_dirs:app", "Sizes of folders and replicas, and moves between folders."),
+    "quorum": ("admin.cluster:quorum", "The controllers that keep the cluster's metadata."),
+    "quotas": ("admin.quotas:app", "List and set quotas of users, clients and addresses."),
+    "reassign": ("admin.replicas:app", "Move replicas to other brokers, and see how far it is."),
+    "share-groups": ("admin.share_groups:app", "List, describe, delete and reset share groups."),
+    "tokens": ("admin.tokens:app", "Create, list, renew and expire delegation tokens."),
+    "transactions": ("admin.transactions:app", "List, describe, find hanging transactions, and end them."),
+    "users": ("admin.users:app", "List, set and delete passwords for SASL SCRAM."),
+    "bench": ("bench:app", "Measure throughput and latency of a cluster."),
+    "dlq": ("dlq.replay:app", "Dead letters of Spark queries and of Kafka Connect."),
+    "faults": (
+        "faults:app",
+        "Have a broker err, wait and hang up: `barnabas up --faults-port 9644`, or before any Kafka, "
+        "`barnabas faults --upstream HOST:PORT`.",
+    ),
+    "groups": (
+        "groups:app",
+        "Groups of consumers and of Kafka Streams: how far they are, their members, their offsets.",
+    ),
+    "migrate": ("migrate:app", "Move programs to another client or to Kafka 4."),
+    "pipeline": ("pipelines.commands:app", "Streaming queries of Spark on Kafka."),
+    "schemas": ("schemas:app", "List, show, register, check, compare and delete schemas."),
+    "spark": ("spark:app", "What is done to an installed Spark."),
+    "profile": ("admin.profile:app", "Settings of clusters, kept under names for --profile."),
 }
-"""Where each command or group of commands is, below `barnabas.cli`. In the order of the help."""
+"""Where each command or group of commands is, below `barnabas.cli`, and the first sentence of its help: the
+list of all is printed without importing all. In the order of that list."""
 
 
 @cache
 def _loaded(name: str) -> Any:
     """The command or group of this name, which is built from the annotations of its functions."""
-    module, _, attribute = COMMANDS[name].partition(":")
+    module, _, attribute = COMMANDS[name][0].partition(":")
     found: typer.Typer | Callable[..., Any] = getattr(import_module(f"barnabas.cli.{module}"), attribute)
     if isinstance(found, typer.Typer):
         if name != "profile":
@@ -76,7 +100,22 @@ def _loaded(name: str) -> Any:
         _give_profiles(holder)
         command = typer.main.get_command(holder)
     command.name = name
+    _lighten(command)
     return command
+
+
+def _lighten(command: Any) -> None:
+    """This command, and all below it: what typer does for each takes less time."""
+    take_plain_values(command)
+    help_of_typer = command.format_help
+
+    def format_help(ctx: Any, formatter: Any) -> None:
+        with markdown_later():
+            help_of_typer(ctx, formatter)
+
+    command.format_help = format_help
+    for below in getattr(command, "commands", {}).values():
+        _lighten(below)
 
 
 def _give_profiles(commands: typer.Typer) -> None:
@@ -115,10 +154,31 @@ class _Commands(MutableMapping[str, Any]):
 class _CommandLine(typer.core.TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
+        take_plain_values(self)
         self.commands = _Commands()
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.commands)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        with self._only_summaries(), markdown_later():
+            super().format_help(ctx, formatter)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        with self._only_summaries():
+            return super().shell_complete(ctx, incomplete)
+
+    @contextmanager
+    def _only_summaries(self) -> Generator[None]:
+        """What lists all commands needs no more of them, and importing all takes long."""
+        every = self.commands
+        self.commands = {
+            name: typer.core.TyperCommand(name, help=summary) for name, (_, summary) in COMMANDS.items()
+        }
+        try:
+            yield
+        finally:
+            self.commands = every
 
 
 app = typer.Typer(
@@ -140,7 +200,7 @@ _mode = _Mode()
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(f"barnabas {barnabas.__version__}")
+        print(version_line())
         raise typer.Exit
 
 

@@ -9,11 +9,12 @@ import uuid
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from barnabas import Admin, Consumer, NewTopic, Producer, RecordMetadata, TopicPartition
+import barnabas
+from barnabas import NewTopic, RecordMetadata, TopicPartition
 from barnabas.cli import completion
 from barnabas.cli.consuming import bounds
 from barnabas.cli.consuming.progress import Bar
@@ -23,6 +24,9 @@ from barnabas.cli.producing.throttle import Throttle
 from barnabas.client.admin.types import BROKER_DEFAULT
 from barnabas.errors import KafkaTimeoutError
 from barnabas.settings.table import AdminConfig, ConsumerConfig, ProducerConfig
+
+if TYPE_CHECKING:
+    from barnabas import Consumer, Producer
 
 app = typer.Typer(help="Measure throughput and latency of a cluster.", no_args_is_help=True)
 
@@ -79,7 +83,7 @@ def produce(
     settings = settings_of_one(ProducerConfig, bootstrap, command_config, setting)
     with (
         _topic(topic, partitions, replication_factor, bootstrap, command_config, setting) as name,
-        Producer(**settings) as producer,
+        barnabas.Producer(**settings) as producer,
     ):
         producer.partitions_for(name)
         began = time.perf_counter()
@@ -116,9 +120,11 @@ def consume(
     settings.pop("group_id", None)
     with _topic(topic, partitions, replication_factor, bootstrap, command_config, setting) as name:
         if topic is None:
-            with Producer(**settings_of_one(ProducerConfig, bootstrap, command_config, setting)) as producer:
+            with barnabas.Producer(
+                **settings_of_one(ProducerConfig, bootstrap, command_config, setting)
+            ) as producer:
                 _send(producer, name, values, records, None)
-        with Consumer(**settings) as consumer, Bar(records) as bar:
+        with barnabas.Consumer(**settings) as consumer, Bar(records) as bar:
             bounds.check_topics(consumer, [name])
             places = bounds.partitions_of(consumer, [name], None)
             consumer.assign(places)
@@ -165,8 +171,8 @@ def latency(
     sent = 0
     with (
         _topic(topic, partitions, replication_factor, bootstrap, command_config, setting) as name,
-        Producer(**producing) as producer,
-        Consumer(**consuming) as consumer,
+        barnabas.Producer(**producing) as producer,
+        barnabas.Consumer(**consuming) as consumer,
         Bar(records) as bar,
     ):
         places = bounds.partitions_of(consumer, [name], None)
@@ -262,7 +268,7 @@ def _topic(
     setting: list[str] | None,
 ) -> Generator[str]:
     """The given topic, or one of its own for as long as this lasts."""
-    with Admin(**settings_of_one(AdminConfig, bootstrap, command_config, setting)) as admin:
+    with barnabas.Admin(**settings_of_one(AdminConfig, bootstrap, command_config, setting)) as admin:
         if given is not None:
             admin.describe_topics([given])
             yield given

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable
 
 import typer
 
-from barnabas import Admin
+import barnabas
 from barnabas.cli import profiles
 from barnabas.cli.options import client_settings
-from barnabas.client.admin.types import ConfigResource, ResourceType
 from barnabas.errors import BarnabasError, MisuseError
 from barnabas.settings.table import AdminConfig
 
@@ -36,7 +35,7 @@ def users(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def transactional_ids(context: typer.Context, incomplete: str) -> list[str]:
-    def ask(admin: Admin) -> list[str]:
+    def ask(admin: barnabas.Admin) -> list[str]:
         found = admin.list_transactions()
         return [each.transactional_id for listings in found.values() for each in listings]
 
@@ -65,16 +64,16 @@ def resources(context: typer.Context, incomplete: str) -> list[str]:
 def configs(context: typer.Context, incomplete: str) -> list[str]:
     """The settings of what the line names."""
 
-    def ask(admin: Admin) -> Iterable[str]:
-        resource = ConfigResource(_type_of_resource(context), _argument(context, 1, "name"))
+    def ask(admin: barnabas.Admin) -> Iterable[str]:
+        resource = barnabas.ConfigResource(_type_of_resource(context), _argument(context, 1, "name"))
         return admin.describe_configs([resource])[resource]
 
     return _names(context, incomplete, ask)
 
 
 def topic_configs(context: typer.Context, incomplete: str) -> list[str]:
-    def ask(admin: Admin) -> Iterable[str]:
-        resource = ConfigResource(ResourceType.TOPIC, _argument(context, 0, "topic"))
+    def ask(admin: barnabas.Admin) -> Iterable[str]:
+        resource = barnabas.ConfigResource(barnabas.ResourceType.TOPIC, _argument(context, 0, "topic"))
         return admin.describe_configs([resource])[resource]
 
     return _names(context, incomplete, ask)
@@ -117,10 +116,10 @@ def _told(context: typer.Context, incomplete: str, kind: str, name: str) -> list
     return [each for each in names if each.startswith(incomplete)]
 
 
-def _type_of_resource(context: typer.Context) -> ResourceType:
+def _type_of_resource(context: typer.Context) -> barnabas.ResourceType:
     """Raises: MisuseError."""
     try:
-        return ResourceType[_argument(context, 0, "kind").upper().replace("-", "_")]
+        return barnabas.ResourceType[_argument(context, 0, "kind").upper().replace("-", "_")]
     except KeyError as error:
         raise MisuseError(f"{error} is no type") from None
 
@@ -131,7 +130,9 @@ def _argument(context: typer.Context, position: int, name: str) -> str:
     return context.params.get(name) or left
 
 
-def _names(context: typer.Context, incomplete: str, ask: Callable[[Admin], Iterable[str]]) -> list[str]:
+def _names(
+    context: typer.Context, incomplete: str, ask: Callable[[barnabas.Admin], Iterable[str]]
+) -> list[str]:
     given = context.params
     try:
         with profiles.chosen(given.get("profile")):
@@ -139,7 +140,7 @@ def _names(context: typer.Context, incomplete: str, ask: Callable[[Admin], Itera
                 AdminConfig, given.get("bootstrap"), given.get("command_config"), given.get("setting")
             )
         settings |= dict.fromkeys(("default_api_timeout_ms", "request_timeout_ms"), _MILLISECONDS)
-        with Admin(**settings) as admin:
+        with barnabas.Admin(**settings) as admin:
             return sorted(name for name in ask(admin) if name.startswith(incomplete))
     except (BarnabasError, OSError):
         # There is nowhere to tell it: the line that is being typed must stay as it is.

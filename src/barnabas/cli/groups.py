@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from barnabas import Admin, TopicPartition
+from barnabas import TopicPartition
 from barnabas.cli import completion
 from barnabas.cli.admin.common import (
     DryRun,
@@ -31,6 +31,9 @@ from barnabas.client.admin.types import (
     StreamsGroupDescription,
     StreamsGroupMember,
 )
+
+if TYPE_CHECKING:
+    from barnabas import Admin
 
 app = typer.Typer(
     help="Groups of consumers and of Kafka Streams: how far they are, their members, their offsets.",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +19,7 @@ from barnabas.cli.properties import read_properties
 from barnabas.errors import InvalidSettingError, MisuseError
 from barnabas.settings.table import (
     ALIASES,
+    SERIALIZERS,
     AdminConfig,
     CommonConfig,
     ConsumerConfig,
@@ -43,13 +44,31 @@ _ONLY_JAVA = re.compile(
 )
 _told: set[tuple[str, ...]] = set()
 CLIENTS = (AdminConfig, ConsumerConfig, ProducerConfig)
+_BOOTSTRAP_VARIABLE = "BARNABAS_BOOTSTRAP"
+_FILE_VARIABLE = "BARNABAS_COMMAND_CONFIG"
+_of_environment: set[str] = set()
+"""Of these variables, those that stand in for options that the command line does not have."""
+
+
+def _noting_where_from(variable: str) -> Callable[..., Any]:
+    def note_where_from(context: typer.Context, parameter: typer.CallbackParam, value: Any) -> Any:
+        source = context.get_parameter_source(parameter.name or "")
+        if source is not None and source.name == "ENVIRONMENT":
+            _of_environment.add(variable)
+        else:
+            _of_environment.discard(variable)
+        return value
+
+    return note_where_from
+
 
 Bootstrap = Annotated[
     str | None,
     typer.Option(
         "--bootstrap",
         "-b",
-        envvar="BARNABAS_BOOTSTRAP",
+        envvar=_BOOTSTRAP_VARIABLE,
+        callback=_noting_where_from(_BOOTSTRAP_VARIABLE),
         metavar="HOST:PORT",
         help=f"Brokers to begin with; {DEFAULT_BOOTSTRAP} where nothing names any.",
     ),
@@ -58,7 +77,8 @@ CommandConfig = Annotated[
     Path | None,
     typer.Option(
         "--command-config",
-        envvar="BARNABAS_COMMAND_CONFIG",
+        envvar=_FILE_VARIABLE,
+        callback=_noting_where_from(_FILE_VARIABLE),
         metavar="FILE",
         exists=True,
         dir_okay=False,
@@ -81,12 +101,17 @@ def client_settings(
     profile: str | None = None,
 ) -> dict[str, Any]:
     """Keyword arguments for a client: from `-X name=value` before those of the file, and these before those
-    of a profile, the one that the command line names unless `profile` does. Of file and profile, a setting
-    that is another kind of client's is left out, so that one serves all, and what only Java knows;
-    everywhere what is a registry's client's. Raises: InvalidSettingError."""
+    of a profile, the one that the command line names unless `profile` does. `bootstrap` is before both,
+    unless it comes from the environment, and the file or the profile is one that the command line names. Of
+    file and profile, a setting that is another kind of client's is left out, so that one serves all, and what
+    only Java knows; everywhere what is a registry's client's. Raises: InvalidSettingError."""
     properties = profiles.settings(profile)
+    are_servers_named = profiles.is_asked_for() and "bootstrap.servers" in properties
     if command_config is not None:
-        properties |= read_properties(command_config)
+        of_file = read_properties(command_config)
+        is_file_named = not _is_of_environment(_FILE_VARIABLE, str(command_config))
+        are_servers_named |= is_file_named and "bootstrap.servers" in of_file
+        properties |= of_file
     file = from_properties(_without_what_only_java_knows(properties))
     elsewhere = {name for kind in CLIENTS for name in names(kind)} - set(names(config_type))
     settings: dict[str, Any] = {
@@ -94,14 +119,22 @@ def client_settings(
         "default_api_timeout_ms": API_TIMEOUT_MS,
     }
     settings |= {name: value for name, value in file.items() if ALIASES.get(name, name) not in elsewhere}
-    # A profile that the command line names counts before the environment, which is where this comes from.
-    is_of_environment = bootstrap == os.environ.get("BARNABAS_BOOTSTRAP")
-    is_passed_over = profiles.is_asked_for() and is_of_environment and "bootstrap_servers" in file
+    is_passed_over = are_servers_named and _is_of_environment(_BOOTSTRAP_VARIABLE, bootstrap)
     if bootstrap is not None and not is_passed_over:
         settings["bootstrap_servers"] = bootstrap
     settings |= from_properties(pairs(given, "-X"))
     of_registry = (REGISTRY_PREFIX, *_ALSO_OF_REGISTRY)
     return {name: value for name, value in settings.items() if not name.startswith(of_registry)}
+
+
+def named_bootstrap(bootstrap: str | None) -> str | None:
+    """What the option has, where it is the command line that has it and not the environment."""
+    return None if _is_of_environment(_BOOTSTRAP_VARIABLE, bootstrap) else bootstrap
+
+
+def _is_of_environment(variable: str, value: str | None) -> bool:
+    # The options of another cluster, as of the target of a copy, are never of the environment.
+    return variable in _of_environment and value == os.environ.get(variable)
 
 
 def registry_settings(
@@ -178,7 +211,7 @@ def settings_of_one(
 
 def _without_what_only_java_knows(properties: Mapping[str, str]) -> dict[str, str]:
     """Told once for all clients of a command."""
-    known = {*ALIASES, *(name for kind in CLIENTS for name in names(kind))}
+    known = {*ALIASES, *(name for kind in CLIENTS for name in names(kind))} - SERIALIZERS
     left_out = tuple(
         sorted(key for key in properties if _ONLY_JAVA.fullmatch(key) and key.replace(".", "_") not in known)
     )

@@ -8,13 +8,19 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
 
-from rich.console import Console
+if TYPE_CHECKING:
+    from rich.console import Console
 
-from barnabas.cli.printing.tables import laid_out
 
-stderr = Console(stderr=True, highlight=False)
+@cache
+def stderr() -> Console:
+    # Rich is imported where something is drawn with it: that takes longer than many a command.
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False)
 
 
 def print_json(value: object) -> None:
@@ -24,6 +30,10 @@ def print_json(value: object) -> None:
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Aligned columns without lines, numbers to the right; on a terminal that is too narrow for that, a line
     for each field."""
+    from rich.console import Console
+
+    from barnabas.cli.printing.tables import laid_out
+
     console = Console(highlight=False, markup=False)
     for line in laid_out(columns, rows, console.width if sys.stdout.isatty() else None):
         console.print(line, soft_wrap=True)

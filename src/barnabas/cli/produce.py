@@ -7,11 +7,11 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from barnabas import Producer, RecordMetadata
+import barnabas
 from barnabas.cli import completion
 from barnabas.cli.options import (
     AsJson,
@@ -44,6 +44,9 @@ from barnabas.cli.value_formats import (
 from barnabas.errors import MisuseError
 from barnabas.settings.table import ProducerConfig
 from barnabas.values import frozen
+
+if TYPE_CHECKING:
+    from barnabas import Producer, RecordMetadata
 
 
 @dataclass
@@ -168,7 +171,7 @@ def produce(
     elif "transactional_id" in settings:
         raise UsageError("transactional_id means nothing without --transaction")
     sending = _Sending(topic, Deliveries(), is_transaction=transaction)
-    producer = Producer(**settings)
+    producer = barnabas.Producer(**settings)
     with (
         sending.told_on_failure(),
         producer,

@@ -19,6 +19,7 @@ from barnabas.cli.options import (
     Settings,
     UsageError,
     client_settings,
+    named_bootstrap,
     pairs,
 )
 from barnabas.cli.output import note
@@ -87,17 +88,19 @@ def registry(
     # Here and not above, since no other command should wait for the registry's import.
     from barnabas.registry_server.settings import settings_from, tls_settings
 
+    named = named_bootstrap(bootstrap)
     properties = {} if file is None else read_properties(file)
     found = settings_from(properties | pairs(config, "--config"))
     if not found.client.get("bootstrap_servers") or bootstrap or command_config or settings:
-        given = dict(found.client) | ({} if bootstrap is None else {"bootstrap_servers": bootstrap})
-        found = replace(found, client=client_settings(CommonConfig, None, command_config, settings) | given)
-    if is_embedded and (bootstrap or file is not None):
+        given = dict(found.client) | ({} if named is None else {"bootstrap_servers": named})
+        asked = client_settings(CommonConfig, bootstrap, command_config, settings)
+        found = replace(found, client=asked | given)
+    if is_embedded and (named or file is not None):
         raise UsageError("--embedded runs a broker of its own: leave --bootstrap and FILE out")
     if tls_cert is not None:
         found = replace(found, tls=tls_settings(tls_cert, tls_key, None, tls_ca))
-    named = {"host": host, "port": port, "host_name": host_name, "users": users}
-    found = replace(found, **{name: value for name, value in named.items() if value is not None})
+    options = {"host": host, "port": port, "host_name": host_name, "users": users}
+    found = replace(found, **{name: value for name, value in options.items() if value is not None})
     if topic is not None:
         found = replace(found, journal=replace(found.journal, topic=topic))
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)

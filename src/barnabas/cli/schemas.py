@@ -9,11 +9,11 @@ import json
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from barnabas import Registry
+import barnabas
 from barnabas.cli.admin.common import DryRun, Yes, confirm, told_dry_run
 from barnabas.cli.options import AsJson, CommandConfig, UsageError, registry_settings
 from barnabas.cli.output import note, print_json, print_table
@@ -23,6 +23,9 @@ from barnabas.registry.compatibility.difference import Difference, Sides
 from barnabas.registry.compatibility.formats import FORMATS
 from barnabas.registry.compatibility.levels import LEVELS, check
 from barnabas.registry.schemas import to_json
+
+if TYPE_CHECKING:
+    from barnabas import Registry
 
 DEFAULT_REGISTRY = "http://localhost:8081"
 TYPES = {".avsc": "AVRO", ".json": "JSON", ".proto": "PROTOBUF"}
@@ -85,7 +88,7 @@ Permanent = Annotated[
 @contextmanager
 def _registry(url: str | None, config: Path | None, given: Sequence[str] | None) -> Generator[Registry]:
     address, settings = registry_settings(config, given, url, is_all=True)
-    with Registry(address or DEFAULT_REGISTRY, **settings) as registry:
+    with barnabas.Registry(address or DEFAULT_REGISTRY, **settings) as registry:
         yield registry
 
 

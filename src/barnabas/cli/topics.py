@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from barnabas import Admin, NewTopic, TopicPartition
+import barnabas
+from barnabas import TopicPartition
 from barnabas.broker_errors import TopicAlreadyExistsError
 from barnabas.cli import completion
 from barnabas.cli.admin.common import DryRun, Yes, confirm, told_dry_run
@@ -22,8 +23,10 @@ from barnabas.cli.options import (
     pairs,
 )
 from barnabas.cli.output import note, print_json, print_table
-from barnabas.client.admin.types import BROKER_DEFAULT, ConfigResource, ResourceType, TopicDescription
 from barnabas.settings.table import AdminConfig
+
+if TYPE_CHECKING:
+    from barnabas import Admin, TopicDescription
 from barnabas.types import PartitionInfo
 
 app = typer.Typer(help="List, describe, create, alter and delete topics.", no_args_is_help=True)
@@ -45,7 +48,7 @@ def list_topics(
 ) -> None:
     """Print the names of all topics."""
     settings = client_settings(AdminConfig, bootstrap, command_config, setting)
-    with Admin(**settings) as admin:
+    with barnabas.Admin(**settings) as admin:
         names = admin.list_topics(internal=internal)
     if as_json:
         print_json(names)
@@ -75,11 +78,14 @@ def create(
     setting: Settings = None,
 ) -> None:
     """Create a topic."""
-    wanted = NewTopic(
+    # Here and not above: no help waits for what administers.
+    from barnabas.client.admin.types import BROKER_DEFAULT
+
+    wanted = barnabas.NewTopic(
         topic, partitions or BROKER_DEFAULT, replication_factor or BROKER_DEFAULT, pairs(config, "--config")
     )
     settings = client_settings(AdminConfig, bootstrap, command_config, setting)
-    with Admin(**settings) as admin:
+    with barnabas.Admin(**settings) as admin:
         try:
             admin.create_topics([wanted], validate_only=dry_run)
         except TopicAlreadyExistsError:
@@ -112,7 +118,7 @@ def describe(
 ) -> None:
     """Print the partitions, their offsets, and the settings that are not defaults."""
     settings = client_settings(AdminConfig, bootstrap, command_config, setting)
-    with Admin(**settings) as admin:
+    with barnabas.Admin(**settings) as admin:
         described = admin.describe_topics(topics or None, internal=True)
 
         def is_shown(info: PartitionInfo) -> bool:
@@ -163,9 +169,11 @@ def alter(
     if partitions is None and not changes:
         raise UsageError("nothing to alter: give --partitions, --config or --delete-config")
     settings = client_settings(AdminConfig, bootstrap, command_config, setting)
-    with Admin(**settings) as admin:
+    with barnabas.Admin(**settings) as admin:
         if changes:
-            admin.alter_configs({ConfigResource(ResourceType.TOPIC, topic): changes}, validate_only=dry_run)
+            admin.alter_configs(
+                {barnabas.ConfigResource(barnabas.ResourceType.TOPIC, topic): changes}, validate_only=dry_run
+            )
         if partitions is not None:
             admin.create_partitions({topic: partitions}, validate_only=dry_run)
     if dry_run:
@@ -185,7 +193,7 @@ def delete(
 ) -> None:
     """Delete topics, with all their records."""
     settings = client_settings(AdminConfig, bootstrap, command_config, setting)
-    with Admin(**settings) as admin:
+    with barnabas.Admin(**settings) as admin:
         admin.describe_topics(topics)
         if dry_run:
             note(f"would delete {', '.join(topics)}")
@@ -206,7 +214,9 @@ def _descriptions(admin: Admin, topics: Sequence[TopicDescription]) -> list[dict
     ]
     first = admin.list_offsets(dict.fromkeys(led, "earliest"))
     end = admin.list_offsets(dict.fromkeys(led, "latest"))
-    configs = admin.describe_configs([ConfigResource(ResourceType.TOPIC, topic.name) for topic in topics])
+    configs = admin.describe_configs(
+        [barnabas.ConfigResource(barnabas.ResourceType.TOPIC, topic.name) for topic in topics]
+    )
 
     def partition(info: PartitionInfo) -> dict[str, Any]:
         place = TopicPartition(info.topic, info.partition)
@@ -226,7 +236,9 @@ def _descriptions(admin: Admin, topics: Sequence[TopicDescription]) -> list[dict
             "is_internal": topic.is_internal,
             "configs": {
                 name: entry.value
-                for name, entry in sorted(configs[ConfigResource(ResourceType.TOPIC, topic.name)].items())
+                for name, entry in sorted(
+                    configs[barnabas.ConfigResource(barnabas.ResourceType.TOPIC, topic.name)].items()
+                )
                 if not entry.is_default
             },
             "partitions": [partition(info) for info in topic.partitions],

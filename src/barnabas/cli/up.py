@@ -94,7 +94,8 @@ def up(
 ) -> None:
     """Run a broker, or a cluster of several, until Ctrl-C. Prints its address on stdout when it is ready,
     then the addresses of its faults, of the registry and of the page, which may change everything here. For
-    each --listener it also prints what belongs in a client's properties file."""
+    each listener, where there are several or --listener names one, it also prints what belongs in a client's
+    properties file."""
     registry = None
     if has_registry:
         # Here and not above, since no other command should wait for the registry's import.

@@ -10,6 +10,13 @@ are pure; `source` and `sink` run on the clients of `barnabas.sync` and on Arrow
 
 from __future__ import annotations
 
-from barnabas.spark.data_source import DefaultSource
+from barnabas.errors import MissingExtraError
+
+try:
+    from barnabas.spark.data_source import DefaultSource
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] not in ("numpy", "pandas", "pyarrow", "pyspark"):
+        raise
+    raise MissingExtraError("barnabas.spark", "spark") from None
 
 __all__ = ["DefaultSource"]

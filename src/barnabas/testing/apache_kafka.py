@@ -103,7 +103,7 @@ class ApacheKafka(BrokerProcess):
 
     @property
     def cluster_id(self) -> str:
-        """Of a broker that was started."""
+        """The id of the cluster, of a broker that was started."""
         return self._meta_properties["cluster.id"]
 
     @property
@@ -160,7 +160,7 @@ class ApacheKafka(BrokerProcess):
         super().launch()
 
     def wait_until_ready(self) -> None:
-        """Until all listeners take connections. Raises: ServerStartError."""
+        """Waits until all listeners take connections. Raises: ServerStartError."""
         super().wait_until_ready()
         # Kafka opens one after the other, the plain one first.
         ports = [listener.port for listener in self._listeners]

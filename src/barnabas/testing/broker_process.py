@@ -72,6 +72,11 @@ class BrokerProcess(ABC):
         """Whether its process runs; a paused one does."""
         return self._process is not None and self._process.is_alive()
 
+    @property
+    def is_paused(self) -> bool:
+        """Whether its process runs, and `pause` holds it still."""
+        return self._process is not None and self._process.is_paused and self._process.is_alive()
+
     def start(self) -> Self:
         """Starts the broker, on the data it had if it ran before, and waits until it is ready."""
         if self.is_alive:
@@ -102,9 +107,10 @@ class BrokerProcess(ABC):
 
     def wait_until_ready(self) -> None:
         """Raises: ServerStartError, which quotes the end of the broker's log."""
-        wait_until_ready(
-            self._running, self._name, lambda: is_broker_ready(self.port), self._start_timeout_seconds
-        )
+        wait_until_ready(self._running, self._name, self._is_ready, self._start_timeout_seconds)
+
+    def _is_ready(self) -> bool:
+        return is_broker_ready(self.port)
 
     def stop(self) -> None:
         """Ends the broker in good order; its data stays for another `start`."""

@@ -56,7 +56,7 @@ class EmbeddedRegistry:
 
     @property
     def url(self) -> str:
-        """Raises: MisuseError."""
+        """The address for clients. Raises: MisuseError before a start."""
         if not self._url:
             raise MisuseError("the embedded registry has no URL before it is started")
         return self._url

@@ -58,7 +58,7 @@ class RecordedRequest:
 
     @classmethod
     def from_json(cls, said: Mapping[str, Any]) -> RecordedRequest:
-        """Of what the broker's `/requests` tells."""
+        """Reads it from what the broker's `/requests` answers."""
         names = ("number", "api", "version", "node", "client_id", "client", "transactional_id")
         return cls(
             **{name: said[name] for name in names},
@@ -67,7 +67,7 @@ class RecordedRequest:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """As the broker's `/requests` tells it."""
+        """Returns it as the broker's `/requests` answers it."""
         names = ("number", "api", "version", "node", "client_id", "client", "partitions", "groups")
         return {name: getattr(self, name) for name in (*names, "transactional_id")}
 
@@ -178,8 +178,12 @@ class FaultControl(FaultLanguage[ControlledFault]):
             RecordedRequest.from_json(each) for each in self.call("GET", f"/requests?{query}")["requests"]
         ]
 
+    def state(self) -> dict[str, Any]:
+        """What the calls here change: the ids of faults in force, the broker's nodes, disk and clock."""
+        return self.call("GET", "/state")
+
     def disk_full(self, is_full: bool = True) -> None:
-        """From now on nothing has room on the broker's disk, or all has again."""
+        """Fills the broker's disk, so that nothing more can be written, or empties it again."""
         self.call("PUT", "/disk", {"is_full": is_full})
 
     def move_clock(self, ms: int) -> None:
@@ -208,7 +212,7 @@ class FaultControl(FaultLanguage[ControlledFault]):
         self.call("PUT", f"/nodes/{node}", {"state": "stopped"})
 
     def kill_node(self, node: int) -> None:
-        """As SIGKILL ends a process; the others miss it after broker.session.timeout.ms."""
+        """Ends a node as SIGKILL ends a process; the others miss it after broker.session.timeout.ms."""
         self.call("PUT", f"/nodes/{node}", {"state": "killed"})
 
     def start_node(self, node: int) -> None:

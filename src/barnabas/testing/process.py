@@ -138,6 +138,8 @@ class ServerProcess:
     ) -> None:
         self.command = list(command)
         self.log_path = log_path
+        self.is_paused = False
+        """Whether `pause` holds it still."""
         try:
             log_file = log_path.open("ab")
         except OSError as error:
@@ -184,12 +186,14 @@ class ServerProcess:
 
     def pause(self) -> None:
         """Stops the server from doing anything until `resume`; its connections stay open."""
+        self.is_paused = True
         self._signal(signal.SIGSTOP)
         # The signal is delivered a little later, and until then the server goes on.
         os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def resume(self) -> None:
         self._signal(signal.SIGCONT)
+        self.is_paused = False
 
     def log(self) -> str:
         """What this process has written."""

@@ -12,6 +12,7 @@ worker of pytest-xdist has brokers of its own, for its whole run, so that faults
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import uuid
@@ -28,8 +29,14 @@ if TYPE_CHECKING:
         EmbeddedRegistry,
         FaultControl,
     )
+    from barnabas.testing.broker_process import BrokerProcess
+    from barnabas.testing.put_back import BrokerBefore
 
 OPTION = "barnabas_kafka"
+_STARTED: pytest.StashKey[dict[str, BrokerProcess | ApacheKafkaCluster]] = pytest.StashKey()
+"""What runs for the whole run, by its fixture."""
+_BEFORE: pytest.StashKey[dict[str, BrokerBefore]] = pytest.StashKey()
+"""Of a test, as they were before it."""
 LONGEST_NAME = 40
 MISSED_SOON = {"broker.session.timeout.ms": "3000"}
 _ENVIRONMENT_HELP = "lines of NAME={bootstrap}, with {faults} and {registry} as well, for kafka_environment"
@@ -60,6 +67,43 @@ def _chosen(request: pytest.FixtureRequest) -> str:
     return request.config.getoption(OPTION) or request.config.getini(OPTION)
 
 
+def _started(request: pytest.FixtureRequest) -> dict[str, BrokerProcess | ApacheKafkaCluster]:
+    return request.config.stash.setdefault(_STARTED, {})
+
+
+@pytest.fixture(autouse=True)
+def _kafka_as_before(request: pytest.FixtureRequest) -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]
+    """Puts back what a test, or a fixture of it, has changed of `kafka` and `kafka_cluster`: a broker that is
+    paused or down, nodes, faults, disk and clock."""
+    started = _started(request)
+    names = started.keys() & request.fixturenames
+    befores: dict[str, BrokerBefore] = {}
+    if names:
+        from barnabas.testing.put_back import BrokerBefore
+
+        befores = request.node.stash[_BEFORE] = {name: BrokerBefore(started[name]) for name in names}
+    yield
+    # What a test asks for only while it runs is taken to have been new before.
+    for name in (started.keys() & request.fixturenames) - names:
+        from barnabas.testing.put_back import BrokerBefore
+
+        BrokerBefore(started[name], is_new=True).put_back()
+    for before in befores.values():
+        before.put_back()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    # Before fixtures end: a client that one of them closes would wait for a broker that is paused. Faults are
+    # left to the fixtures that have set them. What cannot be put back fails the test when they have ended.
+    if _BEFORE in item.stash:
+        from barnabas.errors import BarnabasError
+
+        with contextlib.suppress(BarnabasError):
+            for before in item.stash[_BEFORE].values():
+                before.run_again()
+
+
 @pytest.fixture(scope="session")
 def kafka(
     request: pytest.FixtureRequest, kafka_config: Mapping[str, str]
@@ -70,9 +114,11 @@ def kafka(
     chosen = _chosen(request)
     if chosen == "embedded":
         with EmbeddedBroker(config=kafka_config) as broker:
+            _started(request)["kafka"] = broker
             yield broker
     elif chosen == "apache":
         with ApacheKafka(config=kafka_config) as broker:
+            _started(request)["kafka"] = broker
             yield broker
     elif re.fullmatch(r".+:\d+", chosen):
         yield RunningKafka(chosen)
@@ -92,9 +138,11 @@ def kafka_cluster(
     chosen = _chosen(request)
     if chosen == "embedded":
         with EmbeddedBroker(config={**MISSED_SOON, **kafka_config}, nodes=3) as broker:
+            _started(request)["kafka_cluster"] = broker
             yield broker
     elif chosen == "apache":
         with ApacheKafkaCluster(config=kafka_config) as cluster:
+            _started(request)["kafka_cluster"] = cluster
             yield cluster
     else:
         pytest.skip(f"kafka_cluster is embedded or apache, and --kafka is {chosen}")

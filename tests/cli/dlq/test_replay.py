@@ -173,7 +173,7 @@ def test_a_replay_that_is_broken_off_goes_on(
                 raise KeyboardInterrupt
 
     monkeypatch.setattr(dlq, "LETTERS_A_STEP", 3)
-    monkeypatch.setattr(dlq, "Producer", Broken)
+    monkeypatch.setattr("barnabas.Producer", Broken)
     is_once = way == "--exactly-once"
     with pytest.raises(KeyboardInterrupt):
         dlq.replay(letters, exactly_once=is_once, bootstrap=broker.bootstrap)

@@ -7,16 +7,19 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from barnabas import Admin, TopicPartition
+import barnabas
+from barnabas import TopicPartition
 from barnabas.broker_errors import UnknownTopicOrPartitionError
 from barnabas.cli.options import UsageError, client_settings
 from barnabas.cli.output import nearest, note
-from barnabas.client.admin.types import TopicDescription
 from barnabas.settings.table import AdminConfig
+
+if TYPE_CHECKING:
+    from barnabas import Admin, TopicDescription
 
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")]
@@ -25,7 +28,7 @@ E = TypeVar("E", bound=IntEnum)
 
 
 def admin_client(bootstrap: str | None, command_config: Path | None, setting: Sequence[str] | None) -> Admin:
-    return Admin(**client_settings(AdminConfig, bootstrap, command_config, setting))
+    return barnabas.Admin(**client_settings(AdminConfig, bootstrap, command_config, setting))
 
 
 def confirm(what: str, *, is_sure: bool) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from barnabas import Admin, TopicPartition
+from barnabas import TopicPartition
 from barnabas.cli import completion
 from barnabas.cli.admin.common import (
     DryRun,
@@ -22,6 +22,9 @@ from barnabas.cli.admin.common import (
 from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError
 from barnabas.cli.output import note, plural, print_rows
 from barnabas.client.admin.types import ElectionType
+
+if TYPE_CHECKING:
+    from barnabas import Admin
 
 app = typer.Typer(help="Move replicas to other brokers, and see how far it is.", no_args_is_help=True)
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from barnabas import Admin
 from barnabas.cli.admin.common import DryRun, Yes, admin_client, confirm, told_dry_run
 from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError
 from barnabas.cli.output import note, print_json, print_rows
 from barnabas.client.admin.types import DelegationToken
+
+if TYPE_CHECKING:
+    from barnabas import Admin
 
 app = typer.Typer(help="Create, list, renew and expire delegation tokens.", no_args_is_help=True)
 

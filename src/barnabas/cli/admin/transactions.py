@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from barnabas import Admin, TopicPartition
+from barnabas import TopicPartition
 from barnabas.cli import completion
 from barnabas.cli.admin.common import DryRun, Yes, admin_client, confirm, partitions_in, told_dry_run
 from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError
 from barnabas.cli.output import note, print_rows
 from barnabas.client.admin.types import AbortTransactionSpec, ProducerState
+
+if TYPE_CHECKING:
+    from barnabas import Admin
 
 app = typer.Typer(help="List, describe, find hanging transactions, and end them.", no_args_is_help=True)
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from barnabas import Consumer, Record, TopicPartition
+from barnabas import Record, TopicPartition
 from barnabas.broker_errors import UnknownTopicOrPartitionError
 from barnabas.cli.options import UsageError
 from barnabas.cli.output import nearest
 from barnabas.cli.times import is_time, timestamp_ms
+
+if TYPE_CHECKING:
+    from barnabas import Consumer
 
 
 class Since(NamedTuple):

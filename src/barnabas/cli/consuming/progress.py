@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from typing import Self
-
-from rich.progress import Progress
+from typing import TYPE_CHECKING, Self
 
 from barnabas import Record
 from barnabas.cli.output import note, plural, stderr
-from barnabas.cli.printing.bars import bar
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 # A bar is for what takes a while.
 _SECONDS_WORTH_A_BAR = 2.0
@@ -62,9 +62,11 @@ class Bar:
 
     def tell(self, left: int) -> None:
         if self._progress is None:
-            if time.monotonic() - self._began < _SECONDS_WORTH_A_BAR or not stderr.is_terminal:
+            if time.monotonic() - self._began < _SECONDS_WORTH_A_BAR or not stderr().is_terminal:
                 return
-            self._progress = self._stack.enter_context(bar("records", self._total, stderr))
+            from barnabas.cli.printing.bars import bar
+
+            self._progress = self._stack.enter_context(bar("records", self._total, stderr()))
         self._progress.update(self._progress.task_ids[0], completed=self._total - left)
 
 

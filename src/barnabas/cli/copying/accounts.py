@@ -6,13 +6,17 @@ import contextlib
 import json
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from barnabas import Admin, Consumer, NewTopic, Producer, TopicPartition
+import barnabas
+from barnabas import NewTopic, TopicPartition
 from barnabas.broker_errors import TopicAlreadyExistsError
 from barnabas.client.admin.types import BROKER_DEFAULT
 from barnabas.errors import KafkaTimeoutError
 from barnabas.types import GroupIdentity
+
+if TYPE_CHECKING:
+    from barnabas import Admin, Consumer, Producer
 
 OFFSETS_TOPIC = "barnabas-copy-offsets"
 """Where a target keeps offsets of other clusters: compacted, one record for each partition of a copy."""
@@ -113,7 +117,7 @@ class TargetTopic:
         end = self._admin.list_offsets({place: "latest"})[place].offset
         found: Offsets = {}
         deadline = time.monotonic() + _READ_SECONDS
-        with Consumer(**self._settings) as consumer:
+        with barnabas.Consumer(**self._settings) as consumer:
             consumer.assign([place])
             while consumer.position(place) < end:
                 for record in consumer.poll(0.2):

@@ -9,11 +9,12 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from barnabas import Admin, Consumer, Producer, TopicPartition
+import barnabas
+from barnabas import TopicPartition
 from barnabas.cli import completion, profiles
 from barnabas.cli.consuming import bounds
 from barnabas.cli.consuming.filters import record_filter
@@ -36,6 +37,9 @@ from barnabas.cli.times import timestamp_ms
 from barnabas.errors import MissingExtraError
 from barnabas.settings.table import AdminConfig, CommonConfig, ConsumerConfig, ProducerConfig
 from barnabas.values import frozen
+
+if TYPE_CHECKING:
+    from barnabas import Consumer
 
 
 @frozen
@@ -228,8 +232,8 @@ def copy(
     if to_setting and not is_elsewhere:
         raise UsageError("--to-setting needs a target of its own: give --to-bootstrap, --to-profile or -X")
     with ExitStack() as opened:
-        admin = opened.enter_context(Admin(**source.settings(AdminConfig)))
-        to_admin = opened.enter_context(Admin(**target.settings(AdminConfig)))
+        admin = opened.enter_context(barnabas.Admin(**source.settings(AdminConfig)))
+        to_admin = opened.enter_context(barnabas.Admin(**target.settings(AdminConfig)))
         source_id = admin.describe_cluster().cluster_id
         is_one_cluster = source_id == to_admin.describe_cluster().cluster_id
         consumer_settings = source.settings(ConsumerConfig)
@@ -240,7 +244,7 @@ def copy(
         consumer_settings.setdefault("auto_offset_reset", "none" if has_account else "earliest")
         group = group or _group_of(source_id, topics or [pattern or ""], to, rename, rename_regex, prefix)
         consumer_settings["group_id"] = group
-        consumer = opened.enter_context(Consumer(**consumer_settings))
+        consumer = opened.enter_context(barnabas.Consumer(**consumer_settings))
         if topics:
             bounds.check_topics(consumer, topics)
         names = topics or bounds.matching_topics(consumer, bounds.pattern_of(pattern or ""))
@@ -269,7 +273,7 @@ def copy(
         if not dry_run:
             if create_topics:
                 plan.create_missing(admin, to_admin, planned, replication_factor)
-            producer = opened.enter_context(Producer(**producer_settings))
+            producer = opened.enter_context(barnabas.Producer(**producer_settings))
             if exactly_once:
                 # Before the account is read: this ends what a broken-off copy has left open.
                 producer.init_transactions()

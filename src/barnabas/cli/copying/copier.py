@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from barnabas import Consumer, Producer, TopicPartition
+from barnabas import TopicPartition
 from barnabas.cli.consuming.bounds import Ends
 from barnabas.cli.consuming.filters import RecordFilter
 from barnabas.cli.copying.accounts import CopyAccount
@@ -23,6 +23,7 @@ from barnabas.cli.producing.throttle import Throttle
 if TYPE_CHECKING:
     import pyarrow
 
+    from barnabas import Consumer, Producer
     from barnabas.client.produce.arrow_delivery import ArrowDelivery
 
 _STEP_SECONDS = 1.0

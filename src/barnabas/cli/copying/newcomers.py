@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from barnabas import Consumer, TopicPartition
+from barnabas import TopicPartition
 from barnabas.broker_errors import UnknownTopicOrPartitionError
 from barnabas.cli.consuming import bounds
 from barnabas.cli.copying.accounts import CopyAccount
 from barnabas.cli.copying.plan import CopyRoute
 from barnabas.cli.options import UsageError
 from barnabas.cli.output import note
+
+if TYPE_CHECKING:
+    from barnabas import Consumer
 
 _LOOK_SECONDS = 5.0
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from barnabas import Admin, NewTopic
+from barnabas import NewTopic
 from barnabas.broker_errors import UnknownTopicOrPartitionError
 from barnabas.cli.options import UsageError
 from barnabas.cli.output import note
 from barnabas.client.admin.types import BROKER_DEFAULT, ConfigResource, ConfigSource, ResourceType
 from barnabas.values import frozen
+
+if TYPE_CHECKING:
+    from barnabas import Admin
 
 
 @frozen

@@ -6,11 +6,12 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from itertools import islice
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from barnabas import Admin, Consumer, Producer, Record, TopicPartition
+import barnabas
+from barnabas import Record, TopicPartition
 from barnabas.cli import completion
 from barnabas.cli.dlq.letters import (
     Account,
@@ -31,11 +32,13 @@ from barnabas.cli.options import (
     settings_of_one,
 )
 from barnabas.cli.output import note, print_json, print_table, stderr
-from barnabas.cli.printing.bars import bar
 from barnabas.cli.produce import Deliveries
 from barnabas.cli.times import timestamp_ms
 from barnabas.settings.table import AdminConfig, ConsumerConfig, ProducerConfig
 from barnabas.types import GroupIdentity, OffsetAndMetadata
+
+if TYPE_CHECKING:
+    from barnabas import Admin, Consumer, Producer
 
 app = typer.Typer(help="Dead letters of Spark queries and of Kafka Connect.", no_args_is_help=True)
 
@@ -118,15 +121,15 @@ def replay(
             settings = settings_of_one(ProducerConfig, bootstrap, command_config, setting)
             if exactly_once:
                 settings["transactional_id"] = group
-            producer = open_clients.enter_context(Producer(**settings))
+            producer = open_clients.enter_context(barnabas.Producer(**settings))
             if exactly_once:
                 # Before the group is asked how far it is: this ends what a broken-off replay has left open.
                 producer.init_transactions()
         settings = settings_of_one(ConsumerConfig, bootstrap, command_config, setting)
         settings |= {**_READ_SETTINGS, "group_id": group}
-        consumer = open_clients.enter_context(Consumer(**settings))
+        consumer = open_clients.enter_context(barnabas.Consumer(**settings))
         admin = open_clients.enter_context(
-            Admin(**settings_of_one(AdminConfig, bootstrap, command_config, setting))
+            barnabas.Admin(**settings_of_one(AdminConfig, bootstrap, command_config, setting))
         )
         run = _Replay(consumer, admin, topic, group, choice, to)
         if resume or run.is_same_as_broken_off():
@@ -330,7 +333,9 @@ def _letters(count: int) -> str:
 @contextmanager
 def _bar(what: str, total: int) -> Generator[Callable[[int], None]]:
     """A bar on stderr, where somebody looks; what advances it is given."""
-    with bar(what, total, stderr) as progress:
+    from barnabas.cli.printing.bars import bar
+
+    with bar(what, total, stderr()) as progress:
         (task,) = progress.task_ids
 
         def advance(count: int) -> None:

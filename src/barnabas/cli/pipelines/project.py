@@ -13,7 +13,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from barnabas import Admin, NewTopic
+import barnabas
+from barnabas import NewTopic
 from barnabas.broker_errors import TopicAlreadyExistsError
 from barnabas.cli.options import (
     DEFAULT_BOOTSTRAP,
@@ -82,7 +83,7 @@ def init(
 
 
 def _create_topics(topics: list[str], settings: dict[str, Any]) -> None:
-    with Admin(**settings) as admin:
+    with barnabas.Admin(**settings) as admin:
         for topic in topics:
             try:
                 admin.create_topics([NewTopic(topic, BROKER_DEFAULT, BROKER_DEFAULT)])

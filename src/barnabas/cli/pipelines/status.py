@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from barnabas import Admin, TopicPartition
+import barnabas
+from barnabas import TopicPartition
 from barnabas.checkpoints.checkpoint import Checkpoint
 from barnabas.checkpoints.folders import folder_at, written_at
 from barnabas.cli.admin.common import ends_of
@@ -30,6 +31,9 @@ from barnabas.http.fetching import fetch
 from barnabas.http.messages import HttpRequest, NoAnswerError
 from barnabas.settings.table import AdminConfig
 from barnabas.values import frozen
+
+if TYPE_CHECKING:
+    from barnabas import Admin
 
 LISTENER_TIMEOUT_SECONDS = 5.0
 LONGEST_STATUS_BYTES = 64 << 20
@@ -119,7 +123,7 @@ def status(
         if found.query_id not in known:
             queries.append(found)
     settings = client_settings(AdminConfig, bootstrap, command_config, setting)
-    with Admin(**settings) as admin:
+    with barnabas.Admin(**settings) as admin:
         queries += [_of_group(admin, name) for name in group or ()]
         queries = _with_ends(admin, queries)
     if as_json:

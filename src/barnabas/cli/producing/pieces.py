@@ -10,13 +10,13 @@ import sys
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
-
-from rich.progress import Progress
+from typing import TYPE_CHECKING, BinaryIO
 
 from barnabas.cli.options import UsageError
 from barnabas.cli.output import stderr
-from barnabas.cli.printing.bars import bar
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 # The bar is only for what takes a while: some seconds' worth of lines.
 _BYTES_WORTH_A_BAR = 4_000_000
@@ -48,11 +48,13 @@ def pieces_of(files: Sequence[Path], delimiter: bytes, *, is_whole: bool) -> Gen
         return
     size = sum(file.stat().st_size for file in files)
     pieces = _of_files(files, delimiter, is_whole)
-    if size < _BYTES_WORTH_A_BAR or not stderr.is_terminal:
+    if size < _BYTES_WORTH_A_BAR or not stderr().is_terminal:
         yield pieces
         return
+    from barnabas.cli.printing.bars import bar
+
     name = files[0].name if len(files) == 1 else f"{len(files)} files"
-    with bar(name, size, stderr, is_of_bytes=True) as progress:
+    with bar(name, size, stderr(), is_of_bytes=True) as progress:
         yield _watched(pieces, len(delimiter), progress)
 
 

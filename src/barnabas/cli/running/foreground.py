@@ -127,8 +127,13 @@ async def _serve(
             await broker.start()
             ends.push_async_callback(broker.stop)
             addresses["bootstrap"] = broker.bootstrap
-            for name, needed in listeners.properties.items():
-                bootstrap = ",".join(node.listeners[name] for node in broker.nodes.values())
+            nodes = list(broker.nodes.values())
+            protocols = nodes[0].protocols
+            # Of `--config listeners=...` nothing is known here but what each speaks.
+            is_told = listeners.properties or len(protocols) > 1
+            for name, protocol in protocols.items() if is_told else ():
+                needed = listeners.properties.get(name, {"security.protocol": protocol})
+                bootstrap = ",".join(node.listeners[name] for node in nodes)
                 properties[name] = {"bootstrap.servers": bootstrap, **needed}
             if registry is not None:
                 registry = replace(
