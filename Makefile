@@ -43,6 +43,7 @@ check: ## Lint, types, imports, formats, generated code
 bench: ## Compare with other clients on a real Kafka (ARGS="--help" shows the options)
 	$(SETUP) bench
 	@.venv/bin/python -m bench $(ARGS)
+	@.venv/bin/python scripts/benchmark_charts.py
 
 bench-paired: ## Compare with another checkout of this (BEFORE=path; ARGS="--help" shows the options)
 	$(SETUP) bench
@@ -51,6 +52,7 @@ bench-paired: ## Compare with another checkout of this (BEFORE=path; ARGS="--hel
 bench-spark: ## Compare with Spark's own Kafka connector
 	$(SETUP) bench
 	@.venv/bin/python -m bench.spark $(ARGS)
+	@.venv/bin/python scripts/benchmark_charts.py
 
 test-spark-versions: ## Run Spark's tests with PySpark 4.0, 4.1 and 4.2 (ARGS="4.0" for one)
 	$(SETUP) test

@@ -293,7 +293,7 @@ def markdown(results: Results, command: str) -> str:
     ]
     checks = [(c.what, c.figure, c.wanted, "yes" if c.is_met else "**missed**") for c in results.checks()]
     if checks:
-        lines += ["## What is wanted", "", _markdown_table(("what", "figure", "wanted", "met"), checks), ""]
+        lines += ["## Goals", "", _markdown_table(("what", "figure", "wanted", "met"), checks), ""]
     if results.latency_ms:
         rows = [(c, f"{f['p50_ms']:.2f}", f"{f['p99_ms']:.2f}") for c, f in results.latency_ms.items()]
         headings = ("client", "median, ms", "p99, ms")

@@ -33,6 +33,8 @@ check "known flaky" $bin/python -m scripts.suite.known_flaky
 check "generated code" $bin/python codegen/generate.py --check
 check "generated docs" $bin/python scripts/kafka_python_differences.py --check
 check "reference pages" $bin/python scripts/reference_pages.py --check
+check "charts" $bin/python scripts/benchmark_charts.py --check
+check "site" $bin/python scripts/site.py
 check "cargo fmt" cargo fmt --manifest-path kernel/Cargo.toml --check
 check "cargo clippy" cargo clippy --quiet --manifest-path kernel/Cargo.toml --features python --all-targets -- -D warnings
 

@@ -4,7 +4,8 @@
 
 What zensical and its --strict do not see is looked for here: links and anchors of the built pages that lead
 nowhere, pictures and scripts that are not there or come from elsewhere, pages that the navigation lacks, and
-public names without a docstring or a place in the reference (scripts/public_names.py).
+public names without a docstring or a place in the reference (scripts/public_names.py). Names in tables get
+places where a line may break.
 """
 
 from __future__ import annotations
@@ -114,6 +115,21 @@ def wrong_version(project: dict[str, Any]) -> list[str]:
     return [f"zensical.toml: copyright is {project['copyright']!r}, and the version is {version}"]
 
 
+def with_breaks(page: str) -> str:
+    """The HTML, where the code in cells of tables may break behind each word of a name: a narrow column would
+    otherwise be as wide as its longest name, or break it anywhere."""
+    return re.sub(r"<td\b.*?</td>", _cell_with_breaks, page, flags=re.DOTALL)
+
+
+def _cell_with_breaks(cell: re.Match[str]) -> str:
+    place = r"(?<=\w[_.,:/=])(?=\w)|(?<=[a-z])(?=[A-Z])"
+    return re.sub(
+        r"<code>([^<]+)</code>",
+        lambda code: f"<code>{re.sub(place, '<wbr>', code[1])}</code>",
+        cell[0],
+    )
+
+
 def build() -> list[str]:
     """Raises nothing for a site that is wrong, but says so."""
     done = subprocess.run(
@@ -135,6 +151,9 @@ def main() -> None:
     found += build() or broken_links(SITE, read_site(SITE))
     if found:
         sys.exit("\n".join(found))
+    for path in SITE.rglob("*.html"):
+        page = path.read_text(encoding="utf-8")
+        path.write_text(with_breaks(page), encoding="utf-8")
     (SITE / "llms.txt").write_text(index_for_models(project))
     print(f"site: {SITE.relative_to(ROOT)}/index.html")
 

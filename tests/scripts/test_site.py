@@ -128,3 +128,11 @@ def test_the_pages_of_settings_and_options_are_as_their_tables_say() -> None:
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_names_in_tables_may_break_behind_each_of_their_words(site: ModuleType) -> None:
+    row = "<tr><td><code>retry_backoff_ms</code></td><td>as <code>startingOffsets &lt;= a.b</code></td></tr>"
+    assert site.with_breaks(f"<code>client_id</code>{row}") == (
+        "<code>client_id</code><tr><td><code>retry_<wbr>backoff_<wbr>ms</code></td>"
+        "<td>as <code>starting<wbr>Offsets &lt;= a.<wbr>b</code></td></tr>"
+    )
