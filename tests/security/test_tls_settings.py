@@ -164,7 +164,7 @@ def write(folder: Path, name: str, content: bytes) -> str:
         ),
         (
             lambda f, d: {"ssl_keystore_location": write(d, "k.jks", b"text"), "ssl_keystore_type": "jks"},
-            r"ssl_keystore_location: '.*k\.jks' is no store of Java's",
+            r"ssl_keystore_location: '.*k\.jks' is not a key store of Java",
         ),
         (
             lambda f, d: {"ssl_truststore_location": "/nowhere.jks", "ssl_truststore_type": "JKS"},

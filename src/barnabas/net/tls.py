@@ -326,7 +326,7 @@ def _is_pkcs12(setting: str, location: str, kind: StoreType) -> bool:
         name = setting.replace("location", "type")
         raise InvalidSettingError(f"{name} is {kind}, but {location!r} is a PEM file: leave {name} out")
     if kind == "JKS":
-        raise InvalidSettingError(f"{setting}: {location!r} is no store of Java's")
+        raise InvalidSettingError(f"{setting}: {location!r} is not a key store of Java")
     return True
 
 
