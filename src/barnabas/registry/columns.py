@@ -41,13 +41,14 @@ from barnabas.registry.references import referenced
 from barnabas.registry.rules.engine import has_rules, migrations, rules_to_run
 from barnabas.registry.rules.kinds import RuleMode, RulePhase
 from barnabas.registry.schemas import RegisteredSchema, Rule, RuleSet, Schema
+from barnabas.registry.serializers.serializing import latest_or_none
+from barnabas.registry.serializers.subjects import NOT_FOUND
 from barnabas.values import frozen
 
 SchemaKey = int | bytes
 """How a value names its schema: an id, or the bytes of a guid."""
 
 HEADERS: Mapping[Side, str] = {"key": "__key_schema_id", "value": "__value_schema_id"}
-NOT_FOUND = 404
 _PREFIXES: Mapping[str, str] = {"AVRO": "Avro", "JSON": "JSON", "PROTOBUF": "Protobuf"}
 """Of the serializers' names, by the type of the schema."""
 MOST_WRITERS = 1_000
@@ -226,7 +227,7 @@ class RegistryFormat:
                 )
             calls = self._registry.calls
             if reader.schema.rule_set is None and not self._ignores_rules:
-                latest = yield from _latest_or_none(calls, self._subject)
+                latest = yield from latest_or_none(calls, self._subject)
                 if latest is not None:
                     self._check_writing(latest.schema.rule_set, latest)
             put = calls.register if self._registers else calls.look_up
@@ -348,16 +349,6 @@ class RegistryFormat:
 def _named(rules: Sequence[Rule]) -> str:
     names = ", ".join(f"{rule.name!r} ({rule.type}, {rule.mode})" for rule in rules)
     return f"the rule {names}" if len(rules) == 1 else f"the rules {names}"
-
-
-def _latest_or_none(calls: RegistryCalls, subject: str) -> Steps[RegisteredSchema | None]:
-    """None where the subject has no versions. Raises: RegistryError."""
-    try:
-        return (yield from calls.latest(subject))
-    except RegistryError as error:
-        if error.status != NOT_FOUND:
-            raise
-        return None
 
 
 def _column_schema(schema: Schema, references: References, message: str | None) -> _ColumnSchema:

@@ -18,6 +18,8 @@ from barnabas.testing import ApacheKafka, EmbeddedBroker
 from barnabas.testing.secure_listeners import SUPER_USER
 
 FIRST_TIMESTAMP_MS = 1_600_000_000_000
+OLD_RELEASE_KEEPS_RECORDS = {"log.retention.ms": "-1"}
+"""2.8.2 deletes records as old as these 30 s after its start: it has no log.initial.task.delay.ms."""
 PATIENCE_SECONDS = 45.0
 
 Record = tuple[bytes | None, bytes | None, Sequence[tuple[str, bytes | None]] | None]

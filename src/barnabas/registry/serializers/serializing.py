@@ -325,7 +325,7 @@ class SerializerCore(Generic[S]):
 
 
 def latest_or_none(
-    source: SchemaSource, subject: str, format: str | None, *, is_renewed: bool = False
+    source: SchemaSource, subject: str, format: str | None = None, *, is_renewed: bool = False
 ) -> Asked[RegisteredSchema | None]:
     """None where the subject has no versions. Raises: RegistryError."""
     try:

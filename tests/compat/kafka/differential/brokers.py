@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.compat.playing.theatre import Theatre
+from tests.compat.playing.theatre import OLD_RELEASE_KEEPS_RECORDS, Theatre
 
 from barnabas.testing import ApacheKafka, SecureListeners
 from barnabas.testing.distribution import DEFAULT_VERSION
@@ -17,7 +17,9 @@ NEW_RELEASE = DEFAULT_VERSION
 
 @contextmanager
 def theatre_on(release: str, *, is_secure: bool = False) -> Iterator[Theatre]:
-    with ApacheKafka(release, security=SecureListeners() if is_secure else None) as kafka:
+    security = SecureListeners() if is_secure else None
+    config = OLD_RELEASE_KEEPS_RECORDS if release == OLD_RELEASE else None
+    with ApacheKafka(release, security=security, config=config) as kafka:
         theatre = Theatre(kafka)
         try:
             yield theatre

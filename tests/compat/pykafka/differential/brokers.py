@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from kazoo.client import KazooClient
-from tests.compat.playing.theatre import PATIENCE_SECONDS, Theatre
+from tests.compat.playing.theatre import OLD_RELEASE_KEEPS_RECORDS, PATIENCE_SECONDS, Theatre
 from tests.waiting import Patience
 
 from barnabas.errors import BarnabasError
@@ -92,7 +92,8 @@ class TheatreWithZooKeeper(Theatre):
 
 @contextmanager
 def theatre_on(release: str) -> Iterator[TheatreWithZooKeeper]:
-    with ApacheKafka(release) as kafka:
+    config = OLD_RELEASE_KEEPS_RECORDS if release == OLD_RELEASE else None
+    with ApacheKafka(release, config=config) as kafka:
         theatre = TheatreWithZooKeeper(kafka, kafka.zookeeper if release == OLD_RELEASE else None)
         try:
             yield theatre
