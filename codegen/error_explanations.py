@@ -12,7 +12,7 @@ REBALANCED = {
     "STALE_MEMBER_EPOCH",
     "UNKNOWN_MEMBER_ID",
 }
-"""The group has rebalanced since the member, which may be none any more, last heard of it."""
+"""The codes for a member that has missed a rebalance of its group, and may no longer belong to it."""
 
 EXPLANATIONS: dict[str, str] = {
     "UNKNOWN_SERVER_ERROR": "the broker failed in a way that it has no code for; the broker's log says more",

@@ -301,9 +301,9 @@ class BrokerError(BarnabasError):
 
 
 class GroupRebalancedError(BrokerError):
-    """The group has rebalanced: this member may be none any more, and its partitions another's. Base of the
-    five codes that say so: UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS, STALE_MEMBER_EPOCH
-    and FENCED_MEMBER_EPOCH.
+    """The group has rebalanced: this member may no longer belong to it, and its partitions may be assigned to
+    another member. Base of the five codes that say so: UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION,
+    REBALANCE_IN_PROGRESS, STALE_MEMBER_EPOCH and FENCED_MEMBER_EPOCH.
 
     A commit raises it, and `send_offsets_to_transaction` has it as the `__cause__` of its error. The offsets
     are not stored: whoever has the partitions now reads the records again. Poll to join again.

@@ -15,7 +15,7 @@ from barnabas.testing.embedded_broker import EmbeddedBroker
 from barnabas.testing.fault_control import FaultControl
 
 NEW: Mapping[str, Any] = {"faults": [], "nodes": [], "disk": {"is_full": False}, "clock": {"moved_ms": 0}}
-"""What a broker tells of itself that nobody has changed; all its nodes run."""
+"""The state of a broker that nobody has changed; all its nodes run."""
 
 
 class BrokerBefore:

@@ -35,7 +35,7 @@ class BrokerUpsets:
         DISK.is_full = is_full
 
     def state(self) -> dict[str, Any]:
-        """Of the disk, the clock and the nodes, as it is told over HTTP."""
+        """Returns the state of the disk, the clock and the nodes, as `GET /state` answers it."""
         return {
             "disk": {"is_full": DISK.is_full},
             "clock": {"moved_ms": CLOCK.moved_by_ms},

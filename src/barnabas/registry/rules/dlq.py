@@ -78,12 +78,12 @@ def _redacted(ctx: RuleContext, field_ctx: FieldContext, field_value: Any) -> An
 class DlqAction(RuleAction):
     """`producer`: a `barnabas.Producer`, which whoever made it closes. `topic`: None takes the rule's
     parameter `dlq.topic`, or that of the schema's metadata. `flushes`: waits for each record's delivery;
-    otherwise one that cannot be delivered is an error in the log. `redacted_types`: of rules for whose fields
-    nothing is to be told. All of these may also be among what a serializer is given for rules, by their names
-    `producer`, `dlq.topic`, `dlq.auto.flush` and `dlq.redact.rule.types`.
+    otherwise one that cannot be delivered is an error in the log. `redacted_types`: the types
+    of rules whose fields are redacted in letters. All of these may also be among what a serializer is given
+    for rules, by their names `producer`, `dlq.topic`, `dlq.auto.flush` and `dlq.redact.rule.types`.
 
-    Payloads that ENCRYPT_PAYLOAD could not encrypt go there as they are. A topic that does not exist is told
-    at the first letter, after some seconds at most.
+    Payloads that ENCRYPT_PAYLOAD could not encrypt go there as they are. If the topic does not exist, the
+    first letter fails, after some seconds at most, with an error that says so.
 
     Raises: InvalidSettingError (the producer is one of `barnabas.aio`).
     """
