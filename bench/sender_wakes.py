@@ -28,7 +28,7 @@ async def microseconds_a_wake(partition_count: int, *, are_under_way: bool) -> f
         producer.accumulator.append("topic", partition, None, b"value", None, None)
     sender = producer._sender
     if are_under_way:
-        sender.use_producer_id(1, 0)
+        sender.identity.use(1, 0)
         sender._close_batches()
         for queue in sender.queues():
             queue.set_producer_id(1, 0)

@@ -31,6 +31,7 @@ check "words" $bin/python scripts/check_words.py
 check "time in tests" $bin/python scripts/check_time_in_tests.py
 check "known flaky" $bin/python -m scripts.suite.known_flaky
 check "generated code" $bin/python codegen/generate.py --check
+check "plain calls" $bin/python codegen/plain_calls.py --check
 check "generated docs" $bin/python scripts/kafka_python_differences.py --check
 check "reference pages" $bin/python scripts/reference_pages.py --check
 check "charts" $bin/python scripts/benchmark_charts.py --check

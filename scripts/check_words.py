@@ -24,7 +24,7 @@ DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "doc
 # They quote kafka-python.
 QUOTING = (
     "src/barnabas/compat/kafka/consumer/simple.py",
-    "src/barnabas/compat/kafka_python/generations/errors.py",
+    "src/barnabas/compat/kafka_engine/generations/errors.py",
 )
 
 Text = tuple[Path, int, str]

@@ -4,7 +4,7 @@
     .venv/bin/python scripts/kafka_python_differences.py            write them
     .venv/bin/python scripts/kafka_python_differences.py --check    exit with 1 if they are not what would be
 
-They are made from the tables that the facade stands on, in barnabas.compat.kafka_python.generations, and from
+They are made from the tables that the facade stands on, in barnabas.compat.kafka_engine.generations, and from
 what is recorded of the original's calls in barnabas.migrate. What stands outside the two marks is written by
 hand.
 """
@@ -18,15 +18,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from barnabas.compat.kafka_python.generations import GENERATIONS, differences
-from barnabas.compat.kafka_python.generations.errors import ErrorClass, Kind
-from barnabas.compat.kafka_python.generations.settings import (
+from barnabas.compat.kafka_engine.generations import GENERATIONS, differences
+from barnabas.compat.kafka_engine.generations.errors import ErrorClass, Kind
+from barnabas.compat.kafka_engine.generations.settings import (
     ABSENT,
     PROVIDED,
     SETTINGS,
     UNKNOWN_SETTING_ERRORS,
 )
-from barnabas.compat.kafka_python.generations.structs import StructFields
+from barnabas.compat.kafka_engine.generations.structs import StructFields
 from barnabas.migrate.inventory import methods, shape
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "kafka-python.md"

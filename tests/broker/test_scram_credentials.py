@@ -104,7 +104,7 @@ def test_what_is_kept_checks_a_password_after_a_restart_and_does_not_give_it_awa
         await client.send(alter(Upsert("alice", 1, 4096, b"salt", SALTED)))
 
     async def look(client: Client) -> None:
-        (kept,) = client.broker._parts.cluster.scram_credentials.values()  # pyright: ignore
+        (kept,) = client.broker._parts.cluster.scram_users.credentials.values()  # pyright: ignore
         client_key = hmac.digest(SALTED, b"Client Key", "sha256")
         assert base64.b64decode(kept.stored_key) == hashlib.sha256(client_key).digest()
         assert base64.b64decode(kept.server_key) == hmac.digest(SALTED, b"Server Key", "sha256")

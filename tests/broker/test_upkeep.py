@@ -103,19 +103,23 @@ def test_records_reach_the_disk_after_as_long_as_the_setting_says(
 def test_offsets_age_only_while_their_group_is_empty(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eventually_async: Eventually
 ) -> None:
+    def move_clock(ms: int) -> None:
+        for name in ("classic_groups.coordinator", "groups.offset_coordinator"):
+            monkeypatch.setattr(f"barnabas.broker.{name}.now_ms", lambda: now_ms() + ms)
+
     async def scenario(client: Client) -> None:
         await client.create_topic("t")
         member = Member(client)
         await member.join()
         await member.sync()
         await member.commit(5)
-        monkeypatch.setattr("barnabas.broker.coordinator.now_ms", lambda: now_ms() + 120_000)
+        move_clock(120_000)
         # Two rounds of the job that removes old offsets.
         await asyncio.sleep(0.2)
         assert await committed(client) == 5
         await member.leave()
         assert await committed(client) == 5
-        monkeypatch.setattr("barnabas.broker.coordinator.now_ms", lambda: now_ms() + 240_000)
+        move_clock(240_000)
 
         async def gone() -> bool:
             return (await client.send(ListGroupsRequest())).groups == []

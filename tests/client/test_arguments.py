@@ -274,6 +274,7 @@ def test_what_no_cluster_could_do_for_an_admin_is_told_before_it_is_asked(
         lambda a: a.alter_replica_log_dirs({TopicPartitionReplica("t", 0, 77): "/data"}),
         lambda a: a.describe_producers([("t", 0)], node_id=77),
         lambda a: a.describe_features(node_id=77),
+        lambda a: a.describe_api_versions(node_id=77),
     ],
 )
 def test_a_broker_that_the_cluster_does_not_have_is_waited_for_and_named(

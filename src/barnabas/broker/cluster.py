@@ -1,34 +1,28 @@
 """The cluster: its nodes, its topics, their partitions and settings.
 
-Owns the metadata and keeps it on disk in step with the logs. Must not know requests and responses, nor decide
-which replica leads.
+Owns the topics, and keeps the metadata in step with the logs. Must not know requests and responses, nor
+decide which replica leads.
 """
 
 from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 
 from barnabas.broker.configs.broker_settings import MIN_IN_SYNC
 from barnabas.broker.configs.broker_values import BrokerSettings
-from barnabas.broker.configs.named_settings import NamedSettings
-from barnabas.broker.data_directory import BrokerMetadata, DataDirectory, StoredTopic
-from barnabas.broker.features import FEATURES
+from barnabas.broker.data_directory import DataDirectory
+from barnabas.broker.features import FeatureLevels
+from barnabas.broker.kept_metadata import KeptMetadata
 from barnabas.broker.log.files import described
-from barnabas.broker.log.manager import LogManager
-from barnabas.broker.log.settings import LogSettings
+from barnabas.broker.node_logs import NodeLogs
 from barnabas.broker.replication.assignments import check_replication_factor, spread
-from barnabas.broker.replication.node import ReplicaNode
+from barnabas.broker.replication.node import NODE_ID, ReplicaNode
 from barnabas.broker.replication.registration import (
     PartitionRegistration,
-    new_partition,
-    restarted,
 )
-from barnabas.broker.replication.replica_logs import ReplicaLogs, common_end
-from barnabas.broker.scram_users import ScramCredential, UserAndMechanism
+from barnabas.broker.scram_users import ScramUsers
 from barnabas.broker.settings import (
     LEAST_SEGMENT_BYTES,
     TopicSettings,
@@ -50,8 +44,6 @@ from barnabas.protocol.schema import ZERO_UUID
 from barnabas.turns import in_turns
 from barnabas.types import TopicPartition
 
-NODE_ID = 1
-PRODUCER_ID_BLOCK = 1000
 MAX_PARTITIONS = 10_000
 MOST_NAME_CHARACTERS = 249
 _TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]+")
@@ -65,23 +57,16 @@ class Cluster:
     ) -> None:
         """`racks`: of each node."""
         self.settings = BrokerSettings(config)
-        self._directory = directory
-        self._metadata = directory.load(len(racks))
-        self._metadata.leader_epoch += 1
-        self.settings.cluster_wide = self._metadata.broker_settings
-        self.settings.of_nodes = {int(node): kept for node, kept in self._metadata.node_settings.items()}
+        self.topics: dict[str, Topic] = {}
+        self.metadata = KeptMetadata(directory, len(racks), self.topics, self.settings)
+        self.features = FeatureLevels(self.metadata)
+        self.scram_users = ScramUsers(self.metadata.scram_credentials)
         self.least_segment_bytes = LEAST_SEGMENT_BYTES
         """What topics take. Releases before Kafka 4 take less."""
-        self.client_metrics = NamedSettings(self._metadata.client_metrics, self._save)
-        self.group_settings = NamedSettings(self._metadata.group_settings, self._save)
-        self.topics: dict[str, Topic] = {}
         self.topics_changes = 0
         self._topics_by_id: dict[uuid.UUID, Topic] = {}
         self._colliding_names: dict[str, str] = {}
         """Names of topics by what stands for all that would collide with them."""
-        self._to_undo: list[Callable[[], None]] | None = None
-        """What takes back each change that was made while saving is put off."""
-        self._producer_ids: Iterator[int] = iter(())
         self.on_broker_settings_changed: list[Callable[[int | None, Set[str]], None]] = []
         """Called with the node whose settings were changed, or None for all, and with the names of those
         that it had before or has now."""
@@ -102,17 +87,17 @@ class Cluster:
         """Those that run and are heard of."""
         self.on_replica_failed: Callable[[Partition, int], None] = _ignored
         """Called with a partition and the node that could not write what its leader wrote."""
-        directory.save(self._metadata)
+        self.node_logs = NodeLogs(self.metadata, self.nodes, self.alive, self._tell_of_failure)
         self._open()
 
     @property
     def cluster_id(self) -> str:
-        return self._metadata.cluster_id
+        return self.metadata.content.cluster_id
 
     @property
     def leader_epoch(self) -> int:
         """The leader epoch of every partition."""
-        return self._metadata.leader_epoch
+        return self.metadata.content.leader_epoch
 
     def _open(self) -> None:
         topics = [
@@ -122,102 +107,18 @@ class Cluster:
                 kept.settings,
                 TopicSettings(kept.settings, self.settings),
             )
-            for kept in self._metadata.topics
+            for kept in self.metadata.content.topics
         ]
-        registrations = [self._kept_registrations(kept) for kept in self._metadata.topics]
+        registrations = [self.node_logs.registrations_of(kept) for kept in self.metadata.content.topics]
         for node in self.nodes.values():
-            self._open_logs(node, zip(topics, registrations, strict=True))
+            self.node_logs.open(node, zip(topics, registrations, strict=True))
         for topic, its_registrations in zip(topics, registrations, strict=True):
             for index, registration in enumerate(its_registrations):
-                topic.partitions.append(self._reopened(topic, index, registration))
+                topic.partitions.append(self.node_logs.reopened(topic, index, registration))
             self._register(topic)
-
-    def _kept_registrations(self, kept: StoredTopic) -> list[PartitionRegistration]:
-        if self.has_one_node:
-            return [self._only_registration] * kept.partition_count
-        return kept.registrations
-
-    @cached_property
-    def _only_registration(self) -> PartitionRegistration:
-        """What all partitions have in a cluster of one."""
-        return new_partition((NODE_ID,), (NODE_ID,), self._metadata.leader_epoch)
-
-    def _open_logs(
-        self, node: ReplicaNode, topics: Iterable[tuple[Topic, Sequence[PartitionRegistration]]]
-    ) -> None:
-        node.directory.mkdir(exist_ok=True)
-        node.logs = LogManager(node.directory, self.leader_epoch if self.has_one_node else -1)
-        for name in self._metadata.stale_logs.get(str(node.node_id), ()):
-            topic, _, index = name.rpartition("-")
-            node.logs.forget(TopicPartition(topic, int(index)))
-        node.logs.open(
-            {
-                TopicPartition(topic.name, index): topic.settings.log_settings()
-                for topic, registrations in topics
-                for index, registration in enumerate(registrations)
-                if node.node_id in registration.replicas
-            }
-        )
-        # Logs that it gets from here on are no stale ones, though they may be of the same partitions.
-        self._metadata.stale_logs.pop(str(node.node_id), None)
-
-    def _reopened(self, topic: Topic, index: int, registration: PartitionRegistration) -> Partition:
-        """Where there are several nodes, the one leads that has most of what those in sync have: what one of
-        them lacks was not acknowledged, or cannot be read any more."""
-        name = TopicPartition(topic.name, index)
-        if self.has_one_node:
-            return Partition(topic, index, self._running(NODE_ID).get(name), registration)
-        replicas = ReplicaLogs(name, self.nodes, self._tell_of_failure)
-        for node in registration.replicas:
-            replicas.take(node)
-        candidates = registration.in_sync or registration.eligible or registration.replicas
-        leader = max(
-            candidates,
-            key=lambda node: (replicas.logs[node].log_end_offset, node == registration.leader),
-        )
-        registration = restarted(registration, leader)
-        log = replicas.lead(leader, registration.leader_epoch)
-        for node in registration.in_sync:
-            while node != leader and not replicas.catch_up(node):
-                pass
-        partition = Partition(topic, index, log, registration, replicas)
-        # While too few are in sync, any of those that are eligible may lead next: what one of them lacks was
-        # not shown, and is not to be.
-        log.replicated_to = min(
-            common_end(replicas.logs[node], log) for node in (*registration.in_sync, *registration.eligible)
-        )
-        partition.hold()
-        return partition
 
     def _tell_of_failure(self, name: TopicPartition, node: int) -> None:
         self.on_replica_failed(self.topics[name.topic].partitions[name.partition], node)
-
-    def _running(self, node_id: int) -> LogManager:
-        logs = self.nodes[node_id].logs
-        assert logs is not None
-        return logs
-
-    def _living(self) -> list[ReplicaNode]:
-        """Those of the living nodes that were not killed since they were heard of."""
-        return [self.nodes[node] for node in self.alive if self.nodes[node].is_within_reach]
-
-    @property
-    def within_reach(self) -> Set[int]:
-        """The living nodes but those that were killed and are not missed yet, which cannot make a log."""
-        return {node.node_id for node in self._living()}
-
-    @property
-    def states_of_nodes(self) -> Sequence[object]:
-        """Changes whenever a node comes, goes, or takes what leaders write again or not any more."""
-        return [
-            (node.logs, node.is_heard, node.replicates, node.node_id in self.alive)
-            for node in self.nodes.values()
-        ]
-
-    @property
-    def log_managers(self) -> list[LogManager]:
-        """Of the nodes that run."""
-        return [node.logs for node in self.nodes.values() if node.logs is not None]
 
     def _register(self, topic: Topic) -> None:
         self.topics[topic.name] = topic
@@ -226,7 +127,7 @@ class Cluster:
         self._colliding_names[topic.name.replace(".", "_")] = topic.name
 
     def close(self) -> None:
-        for logs in self.log_managers:
+        for logs in self.node_logs.managers:
             logs.close()
 
     # Nodes
@@ -236,7 +137,7 @@ class Cluster:
         node = self.nodes[node_id]
         topics = list(self.topics.values())
         its = [[partition.registration for partition in topic.partitions] for topic in topics]
-        self._open_logs(node, zip(topics, its, strict=True))
+        self.node_logs.open(node, zip(topics, its, strict=True))
         for partition in self.partitions_on(node_id):
             assert partition.replicas is not None
             partition.replicas.rejoin(node_id)
@@ -246,7 +147,7 @@ class Cluster:
         for partition in self.partitions_on(node_id):
             assert partition.replicas is not None
             partition.replicas.drop(node_id)
-        self._running(node_id).close()
+        self.node_logs.running(node_id).close()
         self.nodes[node_id].logs = None
 
     def abandon_node(self, node_id: int) -> None:
@@ -254,7 +155,7 @@ class Cluster:
         for partition in self.partitions_on(node_id):
             assert partition.replicas is not None
             partition.replicas.drop(node_id)
-        self._running(node_id).abandon()
+        self.node_logs.running(node_id).abandon()
         self.nodes[node_id].logs = None
 
     def part_node(self, node_id: int) -> None:
@@ -284,7 +185,7 @@ class Cluster:
         for partition in view.led.values():
             partition.is_gone = True
             partition.wake()
-        self._running(node_id).close()
+        self.node_logs.running(node_id).close()
         node.logs, node.is_parted = None, False
         self.open_node(node_id)
 
@@ -296,30 +197,6 @@ class Cluster:
             for partition in topic.partitions
             if node_id in partition.registration.replicas
         ]
-
-    def keep_registrations(self) -> None:
-        """Raises: KafkaStorageError."""
-        try:
-            self._save()
-        except OSError as error:
-            raise KafkaStorageError(f"cannot keep who leads: {described(error)}") from error
-
-    def add_replica(self, partition: Partition, node_id: int) -> None:
-        """An empty log on a node that runs; one that starts makes it then. Raises: OSError."""
-        if not self.nodes[node_id].is_within_reach:
-            self._note_stale(partition.name, node_id)
-        elif partition.replicas is not None:
-            partition.replicas.create(node_id, partition.topic.settings.log_settings())
-
-    def _note_stale(self, name: TopicPartition, node_id: int) -> None:
-        """Whatever a node that is away has of a partition goes when it starts."""
-        self._metadata.stale_logs.setdefault(str(node_id), []).append(str(name))
-
-    def remove_replica(self, partition: Partition, node_id: int) -> None:
-        if not self.nodes[node_id].is_within_reach:
-            self._note_stale(partition.name, node_id)
-        if partition.replicas is not None:
-            partition.replicas.delete(node_id)
 
     # Looking up
 
@@ -440,17 +317,17 @@ class Cluster:
         """Makes each when it is asked for, and no more once a node has come or gone. Nobody sees them before
         `add_topic` or `add_partitions`. Raises: KafkaStorageError, and then none is there."""
         made: list[Partition] = []
-        settings, states = topic.settings.log_settings(), self.states_of_nodes
+        settings, states = topic.settings.log_settings(), self.node_logs.states
         try:
             for index, replicas in enumerate(assignments, len(topic.partitions)):
-                if self.states_of_nodes != states:
+                if self.node_logs.states != states:
                     return
-                partition = self._make_partition(topic, index, replicas, settings)
+                partition = self.node_logs.make(topic, index, replicas, settings)
                 made.append(partition)
                 yield partition
         except OSError as error:
             for partition in made:
-                self.delete_logs(partition)
+                self.node_logs.delete(partition)
             raise KafkaStorageError(f"cannot make topic {topic.name}: {described(error)}") from error
 
     def add_topic(self, topic: Topic, partitions: Sequence[Partition]) -> None:
@@ -460,11 +337,11 @@ class Cluster:
         def undo() -> None:
             self._unregister(topic)
             for partition in partitions:
-                self.delete_logs(partition)
+                self.node_logs.delete(partition)
 
         topic.partitions.extend(partitions)
         self._register(topic)
-        self._keep(f"create topic {topic.name}", undo)
+        self.metadata.keep(f"create topic {topic.name}", undo)
 
     def add_partitions(self, topic: Topic, partitions: Sequence[Partition]) -> None:
         """Puts more partitions of a topic into service. Raises: KafkaStorageError, and then none of them is
@@ -474,56 +351,23 @@ class Cluster:
         def undo() -> None:
             del topic.partitions[before:]
             for partition in partitions:
-                self.delete_logs(partition)
+                self.node_logs.delete(partition)
 
         topic.partitions.extend(partitions)
         # They may have changed while the partitions were made.
         topic.apply_settings()
-        self._keep(f"add partitions to topic {topic.name}", undo)
+        self.metadata.keep(f"add partitions to topic {topic.name}", undo)
 
     def delete_topic(self, topic: Topic) -> None:
-        """Takes a topic out of service; `delete_logs` of its partitions has to follow. Raises:
+        """Takes a topic out of service; `NodeLogs.delete` of its partitions has to follow. Raises:
         KafkaStorageError, and then the topic stays."""
         self._unregister(topic)
-        try:
-            self._save()
-        except OSError as error:
-            self._register(topic)
-            raise KafkaStorageError(f"cannot delete topic {topic.name}: {described(error)}") from error
+        self.metadata.keep(f"delete topic {topic.name}", lambda: self._register(topic))
         for partition in topic.partitions:
             partition.is_gone = True
             partition.wake()
         for notify in self.on_deleted:
             notify(topic.name)
-
-    @contextmanager
-    def saved_once(self) -> Generator[None]:
-        """Keeps all topics that are created inside with one write at the end, without giving way to anything
-        else. Raises: KafkaStorageError, which says why none of them is there then."""
-        to_undo = self._to_undo = []
-        try:
-            yield
-        finally:
-            self._to_undo = None
-        if not to_undo:
-            return
-        try:
-            self._save()
-        except OSError as error:
-            for undo in reversed(to_undo):
-                undo()
-            raise KafkaStorageError(described(error)) from error
-
-    def _keep(self, what: str, undo: Callable[[], None]) -> None:
-        """Saves a change of topics, or takes it back. Raises: KafkaStorageError."""
-        if self._to_undo is not None:
-            self._to_undo.append(undo)
-            return
-        try:
-            self._save()
-        except OSError as error:
-            undo()
-            raise KafkaStorageError(f"cannot {what}: {described(error)}") from error
 
     def place(
         self, partition_count: int, replication_factor: int = -1, first: int | None = None
@@ -540,7 +384,7 @@ class Cluster:
         racks = {node: self.nodes[node].rack for node in self.registered}
         if first is None:
             first = len(self.topics)
-        return [*spread(partition_count, replication_factor, racks, self.within_reach, first)]
+        return [*spread(partition_count, replication_factor, racks, self.node_logs.within_reach, first)]
 
     def change_topic_settings(self, topic: Topic, own_settings: dict[str, str]) -> None:
         """Puts checked settings in the place of the topic's own. Raises: KafkaStorageError."""
@@ -569,156 +413,18 @@ class Cluster:
             notify(node_id, before.keys() | settings.keys())
 
     def _change(self, kept: dict[str, str], new: dict[str, str], before: dict[str, str], whose: str) -> None:
-        kept.clear()
-        kept.update(new)
-        try:
-            self._save()
-        except OSError as error:
+        def put(settings: dict[str, str]) -> None:
             kept.clear()
-            kept.update(before)
-            raise KafkaStorageError(f"cannot keep the settings of {whose}: {described(error)}") from error
+            kept.update(settings)
 
-    @property
-    def metadata_changes(self) -> int:
-        """How often the metadata has been kept."""
-        return self._metadata.changes
-
-    @property
-    def metadata(self) -> BrokerMetadata:
-        """What is kept, to be read; `change_metadata` changes it."""
-        return self._metadata
-
-    def change_metadata(self, what: str, **fields: object) -> None:
-        """Sets fields of the metadata and keeps it; `what` is for the error. Raises: KafkaStorageError."""
-        before = {name: getattr(self._metadata, name) for name in fields}
-        for name, value in fields.items():
-            setattr(self._metadata, name, value)
-        try:
-            self._save()
-        except OSError as error:
-            for name, value in before.items():
-                setattr(self._metadata, name, value)
-            raise KafkaStorageError(f"cannot keep {what}: {described(error)}") from error
-
-    # Features
-
-    @property
-    def features_epoch(self) -> int:
-        """Grows with every change of a feature's level."""
-        return self._metadata.features_epoch
-
-    def feature_level(self, name: str) -> int:
-        return self._metadata.features.get(name, FEATURES[name].default)
-
-    def feature_levels(self) -> dict[str, int]:
-        return {name: self.feature_level(name) for name in FEATURES}
-
-    def change_features(self, levels: Mapping[str, int]) -> None:
-        """Puts checked levels into force. Raises: KafkaStorageError."""
-        before = dict(self._metadata.features)
-        self._metadata.features.update(levels)
-        self._metadata.features_epoch += 1
-        try:
-            self._save()
-        except OSError as error:
-            self._metadata.features = before
-            self._metadata.features_epoch -= 1
-            raise KafkaStorageError(f"cannot keep the levels of features: {described(error)}") from error
-
-    # Users
-
-    @property
-    def scram_credentials(self) -> dict[UserAndMechanism, ScramCredential]:
-        return {(kept.user, kept.mechanism): kept for kept in self._metadata.scram_credentials}
-
-    def change_scram_credentials(self, changes: Mapping[UserAndMechanism, ScramCredential | None]) -> None:
-        """Sets checked credentials, or takes them away. Raises: KafkaStorageError."""
-        if not changes:
-            return
-        before = self._metadata.scram_credentials
-        after = {**self.scram_credentials, **changes}
-        self._metadata.scram_credentials = [kept for kept in after.values() if kept is not None]
-        try:
-            self._save()
-        except OSError as error:
-            self._metadata.scram_credentials = before
-            raise KafkaStorageError(f"cannot keep users' credentials: {described(error)}") from error
-
-    def next_producer_id(self) -> int:
-        """An id that no producer ever had; reserved on disk in blocks. Raises: KafkaStorageError."""
-        producer_id = next(self._producer_ids, None)
-        if producer_id is not None:
-            return producer_id
-        first = self._metadata.next_producer_id
-        self._metadata.next_producer_id = first + PRODUCER_ID_BLOCK
-        try:
-            self._save()
-        except OSError as error:
-            self._metadata.next_producer_id = first
-            raise KafkaStorageError(f"cannot reserve producer ids: {described(error)}") from error
-        self._producer_ids = iter(range(first, first + PRODUCER_ID_BLOCK))
-        return next(self._producer_ids)
-
-    def _make_partition(
-        self, topic: Topic, index: int, replicas: Sequence[int], settings: LogSettings
-    ) -> Partition:
-        """Raises: OSError."""
-        name = TopicPartition(topic.name, index)
-        if self.has_one_node:
-            log = self._running(NODE_ID).create(name, settings)
-            return Partition(topic, index, log, self._only_registration)
-        registration = new_partition(replicas, self.within_reach)
-        logs = ReplicaLogs(name, self.nodes, self._tell_of_failure)
-        try:
-            for node in replicas:
-                if self.nodes[node].is_within_reach:
-                    logs.create(node, settings)
-                else:
-                    self._note_stale(name, node)
-        except OSError:
-            for node in list(logs.logs):
-                logs.delete(node)
-            raise
-        log = logs.lead(registration.leader, registration.leader_epoch)
-        partition = Partition(topic, index, log, registration, logs)
-        partition.hold()
-        return partition
-
-    def delete_logs(self, partition: Partition) -> None:
-        """Those of a partition that is not in service, or not any more. Nothing happens where they are
-        gone."""
-        if partition.replicas is None:
-            self._running(NODE_ID).delete(partition.log)
-            return
-        for node in partition.registration.replicas:
-            self.remove_replica(partition, node)
+        put(new)
+        self.metadata.keep(f"keep the settings of {whose}", lambda: put(before))
 
     def _unregister(self, topic: Topic) -> None:
         self.topics.pop(topic.name, None)
         self.topics_changes += 1
         self._topics_by_id.pop(topic.topic_id, None)
         self._colliding_names.pop(topic.name.replace(".", "_"), None)
-
-    def _save(self) -> None:
-        self._metadata.topics = [self._stored(topic) for topic in self.topics.values()]
-        self._metadata.broker_settings = self.settings.cluster_wide
-        self._metadata.node_settings = {str(node): kept for node, kept in self.settings.of_nodes.items()}
-        self._metadata.changes += 1
-        self._directory.save(self._metadata)
-
-    def _stored(self, topic: Topic) -> StoredTopic:
-        """The same as before where nothing has changed."""
-        kept, count, own = topic.kept, len(topic.partitions), topic.own_settings
-        registrations = [] if self.has_one_node else [each.registration for each in topic.partitions]
-        if (
-            kept is None
-            or kept.partition_count != count
-            or kept.settings != own
-            or kept.registrations != registrations
-        ):
-            kept = StoredTopic(topic.name, str(topic.topic_id), count, dict(own), registrations)
-            topic.kept = kept
-        return kept
 
 
 def _facts_of(node: ReplicaNode) -> dict[str, str]:

@@ -146,7 +146,7 @@ class Controller:
 
     @property
     def _has_eligible_leaders(self) -> bool:
-        return self._cluster.feature_level(ELIGIBLE_LEADERS_VERSION) > 0
+        return self._cluster.features.level(ELIGIBLE_LEADERS_VERSION) > 0
 
     def _min_in_sync(self, partition: Partition) -> int | None:
         """Below how many those that leave become eligible leaders."""
@@ -211,7 +211,7 @@ class Controller:
         if not self._is_unsaved:
             return
         try:
-            self._cluster.keep_registrations()
+            self._cluster.metadata.keep("keep who leads", lambda: None)
             self._is_unsaved = False
         except KafkaStorageError as error:
             logger.error("%s; to be tried again", error.context)
@@ -227,7 +227,7 @@ class Controller:
         try:
             for node_id in after.replicas:
                 if node_id not in before.replicas:
-                    cluster.add_replica(partition, node_id)
+                    cluster.node_logs.add_replica(partition, node_id)
         except OSError as error:
             raise KafkaStorageError(f"{partition.name}: cannot make a replica: {error}") from error
         partition.registration = after
@@ -239,7 +239,7 @@ class Controller:
                 replicas.expect(after.leader)
         for node_id in before.replicas:
             if node_id not in after.replicas:
-                cluster.remove_replica(partition, node_id)
+                cluster.node_logs.remove_replica(partition, node_id)
         partition.hold()
         partition.wake()
         if after.leader != before.leader:

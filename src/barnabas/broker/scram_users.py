@@ -1,6 +1,6 @@
 """Users' SCRAM credentials as they are kept (KIP-554): what of a password is enough to check it.
 
-Owns their shape and the rules on a change. Must not know requests, nor where they are kept.
+Owns their shape, the rules on a change and the change. Must not know requests, nor where they are kept.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from barnabas.broker.metadata_part import MetadataPart
 from barnabas.broker_errors import (
     ResourceNotFoundError,
     UnacceptableCredentialError,
@@ -70,3 +71,18 @@ def check_deletion(kept: Mapping[UserAndMechanism, ScramCredential], user: str, 
     """Raises: ResourceNotFoundError."""
     if (user, mechanism) not in kept:
         raise ResourceNotFoundError("Attempt to delete a user credential that does not exist")
+
+
+class ScramUsers:
+    def __init__(self, kept: MetadataPart[list[ScramCredential]]) -> None:
+        self._kept = kept
+
+    @property
+    def credentials(self) -> dict[UserAndMechanism, ScramCredential]:
+        return {(kept.user, kept.mechanism): kept for kept in self._kept.value}
+
+    def change(self, changes: Mapping[UserAndMechanism, ScramCredential | None]) -> None:
+        """Sets checked credentials, or takes them away. Raises: KafkaStorageError."""
+        if changes:
+            after = {**self.credentials, **changes}
+            self._kept.change([credential for credential in after.values() if credential is not None])

@@ -15,16 +15,19 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from uuid import UUID
 
 from barnabas import background
-from barnabas.broker.acl_store import AclStore, configured_authorizer
+from barnabas.broker.authorization.acl_store import AclStore, configured_authorizer
 from barnabas.broker.broker_node import BrokerNode
+from barnabas.broker.classic_groups.coordinator import ClassicGroupCoordinator
 from barnabas.broker.client_connection import ClientConnection
-from barnabas.broker.cluster import NODE_ID, Cluster
+from barnabas.broker.cluster import Cluster
 from barnabas.broker.configs.broker_settings import LISTENERS, PROTOCOL_MAP
 from barnabas.broker.consumer_groups.coordinator import ConsumerGroupCoordinator
 from barnabas.broker.controller import Controller
-from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.data_directory import DataDirectory, DataDirectoryError, data_directory
-from barnabas.broker.group_store import GroupStore
+from barnabas.broker.delegation_tokens.token_store import DelegationTokenStore
+from barnabas.broker.groups.directory import GroupDirectory
+from barnabas.broker.groups.offset_coordinator import OffsetCoordinator
+from barnabas.broker.groups.store import GroupStore
 from barnabas.broker.handlers import HANDLERS, large_requests, offered_versions, within_quotas
 from barnabas.broker.handlers.api import BrokerParts, Call
 from barnabas.broker.handlers.coordination import handle_coordinated
@@ -34,16 +37,16 @@ from barnabas.broker.log.files import described
 from barnabas.broker.log.memory_files import AnyPath, MemoryFolder
 from barnabas.broker.login.door import Door
 from barnabas.broker.login.listeners import BrokerListener, configured_listeners
-from barnabas.broker.login.token_store import DelegationTokenStore
 from barnabas.broker.older_release import (
     FIRST_THAT_TELLS_VERSIONS_IN_REFUSALS,
     FIRST_WITH_FEATURES,
     FIRST_WITH_LARGE_SEGMENTS,
     Release,
 )
-from barnabas.broker.quota_store import QuotaStore
 from barnabas.broker.quotas.client_throttle import ClientThrottle
 from barnabas.broker.quotas.connection_limits import ConnectionLimits
+from barnabas.broker.quotas.quota_store import QuotaStore
+from barnabas.broker.replication.node import NODE_ID
 from barnabas.broker.settings import LEAST_SEGMENT_BYTES_BEFORE_4
 from barnabas.broker.share_groups.coordinator import ShareGroupCoordinator
 from barnabas.broker.share_groups.lending import ShareLending
@@ -207,36 +210,56 @@ class Broker:
                 cluster.least_segment_bytes = LEAST_SEGMENT_BYTES_BEFORE_4
             controller = Controller(cluster)
             store = GroupStore(cluster)
-            groups = GroupCoordinator(cluster, store)
-            consumer_groups = ConsumerGroupCoordinator(cluster, store, groups)
+            groups = GroupDirectory(store)
+            classic_groups = ClassicGroupCoordinator(cluster, store, groups)
+            offsets = OffsetCoordinator(cluster, store, groups, classic_groups)
+            consumer_groups = ConsumerGroupCoordinator(cluster, store, groups, classic_groups)
             share_groups = ShareGroupCoordinator(cluster, store, groups)
             streams_groups = StreamsGroupCoordinator(cluster, store, groups)
+            kept_with_groups = (offsets, classic_groups, consumer_groups, share_groups, streams_groups)
             entries = list(store.load())
-            groups.load(entries)
-            consumer_groups.load(entries)
-            share_groups.load(entries)
-            streams_groups.load(entries)
+            for part in kept_with_groups:
+                part.load(entries)
             share_states = ShareStateStore(cluster)
             share_states.load()
             share_lending = ShareLending(cluster, share_states, share_groups)
             transaction_store = TransactionStore(cluster)
-            transactions = TransactionManager(cluster, groups, transaction_store)
+            transactions = TransactionManager(cluster, offsets, transaction_store)
             transactions.load()
             moves = CoordinatorMoves(
-                *(cluster, groups, (consumer_groups, share_groups, streams_groups), store),
-                *(transactions, transaction_store, share_states, share_lending),
+                cluster=cluster,
+                groups=groups,
+                kept_with_groups=kept_with_groups,
+                group_store=store,
+                transactions=transactions,
+                transaction_store=transaction_store,
+                share_states=share_states,
+                share_lending=share_lending,
             )
             controller.on_led.append(moves.note_led)
             authorizer = configured_authorizer(cluster.settings)
             throttle = ClientThrottle()
-            tokens = DelegationTokenStore(cluster)
             parts = BrokerParts(
-                *(cluster, TopicChanges(cluster), controller),
-                *(authorizer, AclStore(cluster, authorizer), tokens),
-                *(QuotaStore(cluster, throttle), throttle),
-                *(groups, consumer_groups, share_groups, share_states, share_lending),
-                *(streams_groups, store, transactions, transaction_store),
-                offered_versions(self._release),
+                cluster=cluster,
+                topic_changes=TopicChanges(cluster),
+                controller=controller,
+                authorizer=authorizer,
+                acls=AclStore(cluster.metadata.acls, authorizer),
+                tokens=DelegationTokenStore(cluster.metadata.delegation_tokens, cluster.settings),
+                quotas=QuotaStore(cluster.metadata.client_quotas, throttle),
+                throttle=throttle,
+                groups=groups,
+                offsets=offsets,
+                classic_groups=classic_groups,
+                consumer_groups=consumer_groups,
+                share_groups=share_groups,
+                share_states=share_states,
+                share_lending=share_lending,
+                streams_groups=streams_groups,
+                group_store=store,
+                transactions=transactions,
+                transaction_store=transaction_store,
+                offered=offered_versions(self._release),
                 tells_features=self._release is None or self._release.is_at_least(FIRST_WITH_FEATURES),
             )
             self._parts = parts
@@ -297,7 +320,7 @@ class Broker:
         self._parts.share_groups.close()
         self._parts.streams_groups.close()
         self._parts.consumer_groups.close()
-        self._parts.groups.close()
+        self._parts.classic_groups.close()
         self._parts.cluster.close()
         self._directory.release()
         self._parts = self._directory = None
@@ -387,19 +410,19 @@ class Broker:
         number = cluster.settings.number
 
         async def flush_due() -> None:
-            for logs in cluster.log_managers:
+            for logs in cluster.node_logs.managers:
                 await logs.flush_due()
 
         async def enforce_retention() -> None:
-            for logs in cluster.log_managers:
+            for logs in cluster.node_logs.managers:
                 await logs.enforce_retention()
 
         async def compact_all() -> None:
-            for logs in cluster.log_managers:
+            for logs in cluster.node_logs.managers:
                 await logs.compact_all()
 
         async def write_checkpoints() -> None:
-            for logs in cluster.log_managers:
+            for logs in cluster.node_logs.managers:
                 logs.write_checkpoints()
 
         async def elect_preferred() -> None:
@@ -413,7 +436,7 @@ class Broker:
             parts.controller.save()
 
         async def expire_offsets() -> None:
-            parts.groups.expire_offsets()
+            parts.offsets.expire()
 
         async def prune_share_states() -> None:
             parts.share_states.prune()

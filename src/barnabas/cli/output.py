@@ -8,11 +8,15 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
+
+from barnabas.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+plural = partial(counted, grouping=",")
 
 
 @cache
@@ -57,11 +61,6 @@ def _in_table(cell: Any) -> Any:
 def note(text: str) -> None:
     """One line for people, on stderr."""
     print(text, file=sys.stderr, flush=True)
-
-
-def plural(count: int, what: str, many: str | None = None) -> str:
-    """`1 record`, `2 records`. `many`: where an s does not make it."""
-    return f"{count:,} {what if count == 1 else many or what + 's'}"
 
 
 def nearest(given: str, known: Iterable[str]) -> str:

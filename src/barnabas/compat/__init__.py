@@ -39,7 +39,7 @@ def install(*names: str, version: str | None = None) -> None:
     if version is not None:
         if "kafka" not in wanted:
             raise MisuseError(f"version={version!r} is of kafka-python, and kafka is not installed here")
-        from barnabas.compat.kafka_python import generations
+        from barnabas.compat.kafka_engine import generations
 
         generations.choose(version)
     for name in wanted:

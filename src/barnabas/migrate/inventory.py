@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import cast
 
-from barnabas.compat.kafka_python.generations import GENERATIONS
+from barnabas.compat.kafka_engine.generations import GENERATIONS
 
 __all__ = ["Signature", "first_with", "homes", "methods", "modules", "names", "shape", "signature", "steps"]
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from barnabas.compat.kafka_python.generations import GENERATIONS
-from barnabas.compat.kafka_python.generations.errors import SAME_ERRORS
-from barnabas.compat.kafka_python.generations.settings import (
+from barnabas.compat.kafka_engine.generations import GENERATIONS
+from barnabas.compat.kafka_engine.generations.errors import SAME_ERRORS
+from barnabas.compat.kafka_engine.generations.settings import (
     ABSENT,
     PROVIDED,
     SETTINGS,

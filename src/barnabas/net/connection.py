@@ -39,7 +39,7 @@ from barnabas.net.throttling import FIRST_THROTTLED_VERSION
 from barnabas.protocol.codec import Request, Response
 from barnabas.protocol.frame import decode_response, encode_request_parts, response_correlation_id
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from barnabas.time_limits import time_limit
+from barnabas.wording import time_limit
 
 if TYPE_CHECKING:
     from barnabas._kernel import TakenBack

@@ -38,7 +38,7 @@ from barnabas.registry.calls import RegistryCalls
 from barnabas.registry.errors import RegistryError, SchemaNotFoundError
 from barnabas.registry.exchange import Steps
 from barnabas.registry.references import referenced
-from barnabas.registry.rules.engine import has_rules, migrations, rules_to_run
+from barnabas.registry.rules.engine import has_rules, migrations, rules_in_words, rules_to_run
 from barnabas.registry.rules.kinds import RuleMode, RulePhase
 from barnabas.registry.schemas import RegisteredSchema, Rule, RuleSet, Schema
 from barnabas.registry.serializers.serializing import latest_or_none
@@ -290,10 +290,11 @@ class RegistryFormat:
         if not self._ignores_rules:
             rules = yield from self._rules_to_read(schema, reader)
             if rules:
+                has = rules_in_words(rules, "type", "mode")
                 by = f"{_PREFIXES.get(schema.type, '')}Deserializer"
                 return (
-                    f"its schema, {name}, has {_named(rules)}, and {self!r} runs no rules: read it with "
-                    f"{by}, or with ignores_rules=True as it was written"
+                    f"its schema, {name}, has {has}, and {self!r} runs no rules: read it with {by}, or "
+                    "with ignores_rules=True as it was written"
                 )
         if schema.type != reader.schema.type:
             return f"its schema, {name}, is of the type {schema.type}, and the column's {reader.schema.type}"
@@ -315,10 +316,11 @@ class RegistryFormat:
                 else f"version {registered.version} of subject {registered.subject!r}"
             )
             kind = "AVRO" if self._reader is None else self._reader.schema.type
+            has = rules_in_words(rules, "type", "mode")
             by = f"{_PREFIXES.get(kind, '')}Serializer"
             raise SchemaError(
-                f"{whose} has {_named(rules)}, and {self!r} runs no rules: nothing was written. Write with "
-                f"{by}, or with ignores_rules=True what no rule has changed or checked"
+                f"{whose} has {has}, and {self!r} runs no rules: nothing was written. Write with {by}, or "
+                "with ignores_rules=True what no rule has changed or checked"
             )
 
     def _rules_to_read(self, schema: Schema, reader: _ColumnSchema) -> Steps[Sequence[Rule]]:
@@ -344,11 +346,6 @@ class RegistryFormat:
             later = step.source if step.rule_mode == RuleMode.DOWNGRADE else step.target
             found += rules_to_run(later.schema.rule_set, step.rule_mode, RulePhase.MIGRATION)
         return found
-
-
-def _named(rules: Sequence[Rule]) -> str:
-    names = ", ".join(f"{rule.name!r} ({rule.type}, {rule.mode})" for rule in rules)
-    return f"the rule {names}" if len(rules) == 1 else f"the rules {names}"
 
 
 def _column_schema(schema: Schema, references: References, message: str | None) -> _ColumnSchema:

@@ -10,6 +10,7 @@ import inspect
 import os
 import ssl
 import time
+import weakref
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from barnabas.errors import ClosedError, InvalidSettingError, MissingExtraError, MisuseError
@@ -111,6 +112,8 @@ class Transport:
     def _begin(self) -> None:
         self._generation = generation()
         self._http: httpx.Client = self._httpx.Client(**_settings(self._config))
+        # Who has one for as long as the process runs need not close it.
+        weakref.finalize(self, _close_here, self._http, self._generation)
 
     def run(self, steps: Steps[T]) -> T:
         """Raises: what the steps raise, ClosedError."""
@@ -155,8 +158,13 @@ class Transport:
 
     def close(self) -> None:
         self._is_closed = True
-        if self._generation == generation():
-            self._http.close()
+        _close_here(self._http, self._generation)
+
+
+def _close_here(http: httpx.Client, made_in: int) -> None:
+    """Unless another process made the connections, which goes on with them."""
+    if made_in == generation():
+        http.close()
 
 
 class AsyncTransport:

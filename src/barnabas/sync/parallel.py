@@ -44,12 +44,11 @@ class ParallelConsumer(ParallelFront, Generic[K, V]):
     its key waits. After that `on_failure(record, error)` is called, and the record counts as handled; without
     it, or when it raises too, `run` stops and raises the error, and the record is not committed.
 
-    When partitions are given up, no more of their records begin; handlers under way have `drain_timeout_ms`.
-    A thread cannot be ended: one that takes longer runs on, and its record is handled again elsewhere.
+    When partitions are given up, no more of their records begin; handlers under way have `drain_timeout_ms`,
+    and run on after that, as a thread cannot be ended: their records are handled again elsewhere.
 
     Other settings: `barnabas.settings.table.ConsumerConfig`, except for enable_auto_commit; commits are made
-    every auto_commit_interval_ms. `barnabas.aio.ParallelConsumer` is the same for coroutines. Raises:
-    UnknownSettingError, InvalidSettingError.
+    every auto_commit_interval_ms. Raises: UnknownSettingError, InvalidSettingError.
     """
 
     def __init__(
@@ -130,7 +129,7 @@ class ParallelConsumer(ParallelFront, Generic[K, V]):
             raise self._failure
 
     def stop(self) -> None:
-        """Has `run` return when the handlers under way have finished. Any thread, handlers' too."""
+        """Has `run` return when the handlers under way have finished. Any thread, and any handler."""
         self._is_stopping = True
         self._consumer.wakeup()
 

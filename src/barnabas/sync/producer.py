@@ -9,24 +9,25 @@ from __future__ import annotations
 import contextlib
 import uuid
 from collections.abc import Coroutine, Generator, Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from barnabas import fork
 from barnabas._kernel import Delivery, RecordMetadata, RecordSender
 from barnabas.client.arguments import OffsetsLike, check_seconds
-from barnabas.client.cluster.lifetimes import Lifetime, Owned, is_handling_ctrl_c
+from barnabas.client.cluster.lifetimes import Lifetime, is_handling_ctrl_c
 from barnabas.client.cluster.observed import Observed
 from barnabas.client.column_formats import ColumnFormat, formats_of
 from barnabas.client.produce import producer as core
 from barnabas.client.produce.arrow_delivery import ArrowDelivery
-from barnabas.client.produce.producer import ArrowRows, OnDelivery
+from barnabas.client.produce.arrow_rows import ArrowRows
+from barnabas.client.produce.producer import OnDelivery
 from barnabas.client.produce.record_arguments import check_record
 from barnabas.client.produce.send_hooks import SendHooks
 from barnabas.client.produce.serializing import Serializing
 from barnabas.errors import BarnabasError, TransactionFailedError
 from barnabas.loop_thread import Steps, loop_thread
 from barnabas.stats import ProducerStats
+from barnabas.sync.crossing import OnLoopThread
 from barnabas.types import (
     GroupIdentity,
     Headers,
@@ -42,15 +43,13 @@ if TYPE_CHECKING:
     from barnabas.formats import Form
     from barnabas.settings.keywords import ProducerSettings
 
-T = TypeVar("T")
 
-
-class Producer(RecordSender[KeyIn, ValueIn], Observed, Owned):
-    """Sends records to a cluster. Used with `with`, or closed by `close`; all threads may share one.
+class Producer(RecordSender[KeyIn, ValueIn], Observed, OnLoopThread):
+    """Sends records to a cluster. For all threads; used with `with`, or closed by `close`.
 
     `bootstrap_servers`: `host:port`, several separated by commas or as a sequence. `settings`: Kafka's names
-    in snake_case, see `barnabas.settings.table.ProducerConfig`. A producer that was dropped without
-    `close` delivers what it took in the background, and the end of the interpreter waits for that, within
+    in snake_case, see `barnabas.settings.table.ProducerConfig`. A producer that was dropped without `close`
+    delivers what it took in the background, and the end of the interpreter waits for that, within
     delivery_timeout_ms; what is not delivered is an error in the log. After Ctrl-C that, and a `close`
     without `timeout`, take only for as long as records go out, a few seconds at most.
 
@@ -58,19 +57,19 @@ class Producer(RecordSender[KeyIn, ValueIn], Observed, Owned):
     child of a fork every call but `close` raises ClosedError: make a new Producer there.
     """
 
+    _what = "producer"
+
     def __init__(
-        self,
-        bootstrap_servers: str | Sequence[str],
-        **settings: Unpack[ProducerSettings[KeyIn, ValueIn]],
+        self, bootstrap_servers: str | Sequence[str], **settings: Unpack[ProducerSettings[KeyIn, ValueIn]]
     ) -> None:
-        self._thread = loop_thread()
+        self._loop = loop_thread()
         given = (settings.get("key_serializer"), settings.get("value_serializer"))
         Serializing(*given).check(is_awaited=False)
 
         async def make() -> core.Producer[KeyIn, ValueIn]:
             return core.Producer(bootstrap_servers, **settings)
 
-        self._core = self._thread.run(make(), what="producer")
+        self._core = self._run(make())
         self._client = self._core.kafka_client
         hooks = self._core.hooks
         if hooks is None:
@@ -80,7 +79,7 @@ class Producer(RecordSender[KeyIn, ValueIn], Observed, Owned):
             self._append_directly_to(self._core.accumulator, serializing.key, serializing.value)
         fork.tell_in_child(self)
         self._life = Lifetime(
-            self._steps_at_exit, f"producer {self._core.config.client_id!r}", self._thread, self._core
+            self._steps_at_exit, f"producer {self._core.config.client_id!r}", self._loop, self._core
         )
 
     def forked(self) -> None:
@@ -98,12 +97,10 @@ class Producer(RecordSender[KeyIn, ValueIn], Observed, Owned):
         on_delivery: OnDelivery | None,
     ) -> Delivery:
         self._core.check_may_send()
+        record = ProducerRecord(topic, value, key, headers, partition, timestamp)
         if self._core.hooks is not None:
-            record = ProducerRecord(topic, value, key, headers, partition, timestamp)
             return self._send_with(self._core.hooks, record, on_delivery)
-        return self._run(
-            self._core.append_later(topic, value, key, headers, partition, timestamp, on_delivery)
-        )
+        return self._run(self._core.append_later(record, on_delivery))
 
     def _send_with(
         self, hooks: SendHooks, record: ProducerRecord, on_delivery: OnDelivery | None
@@ -115,11 +112,11 @@ class Producer(RecordSender[KeyIn, ValueIn], Observed, Owned):
             if self._core.accumulator.needs_metadata(record.topic):
                 self._run(self._core.wait_for_metadata(record.topic))
             record = hooks.with_partition(record, self._client.metadata)
-            arguments = (record.headers, record.partition, record.timestamp, hooks.reporting_to(on_delivery))
+            told = hooks.reporting_to(on_delivery)
+            arguments = (record.headers, record.partition, record.timestamp, told)
             delivery = self._core.append_now(record.topic, record.value, record.key, *arguments)
             if delivery is None:
-                work = self._core.append_later(record.topic, record.value, record.key, *arguments)
-                delivery = self._run(work)
+                delivery = self._run(self._core.append_later(record, told))
             elif self._core.is_closed:
                 self._after_late_append()
         except BarnabasError as error:
@@ -153,7 +150,7 @@ class Producer(RecordSender[KeyIn, ValueIn], Observed, Owned):
 
     def _after_late_append(self) -> None:
         # close() may have looked for the last time before this record came.
-        self._thread.call(self._core.fail_leftovers)
+        self._loop.call(self._core.fail_leftovers)
 
     def send_arrow(
         self,
@@ -184,8 +181,57 @@ class Producer(RecordSender[KeyIn, ValueIn], Observed, Owned):
         while not rows.append():
             self._run(rows.wait())
         if self._core.is_closed:
-            self._thread.call(self._core.fail_leftovers)
+            self._loop.call(self._core.fail_leftovers)
         return rows.delivery
+
+    @contextlib.contextmanager
+    def transaction(self) -> Generator[None]:
+        """`with producer.transaction():` begins one, and commits it at the end of the block, or aborts it if
+        the block or the commit raises. Raises: as begin_transaction and commit_transaction."""
+        self.begin_transaction()
+        try:
+            yield
+        except BaseException:
+            self._run(self._core.abort_after_error())
+            raise
+        try:
+            self.commit_transaction()
+        except TransactionFailedError:
+            self._run(self._core.abort_after_error())
+            raise
+
+    def close(self, timeout: float | None = None) -> None:
+        """Delivers what was sent, for at most `timeout` seconds (default_api_timeout_ms), and closes. Records
+        that are not delivered by then fail with ClosedError. An open transaction is aborted. May be called
+        twice. In the child of a fork it leaves all to the parent.
+
+        Raises: MisuseError (`timeout` is below 0)."""
+        if timeout is not None:
+            check_seconds(timeout)
+        if self._core.is_closed or self._core.generation != fork.current:
+            return
+        if timeout is None and is_handling_ctrl_c():
+            self._life.close_in_moments(self._closing(self._core.close_unattended()))
+        else:
+            self._loop.run_steps(self._closing(self._core.close(timeout)), what=self._what)
+
+    def _steps_at_exit(self) -> Steps:
+        """When the interpreter ends."""
+        return self._closing(self._core.close_unattended())
+
+    def _closing(self, work: Coroutine[Any, Any, None]) -> Steps:
+        self._stop_appending_directly()
+        try:
+            yield work
+        finally:
+            self._life.end()
+
+    def stats(self, window_seconds: float = WINDOW_SECONDS) -> ProducerStats:
+        """Figures of the producer, its brokers and its partitions, as they are now; windows are of the last
+        `window_seconds`."""
+        return self._core.stats(window_seconds)
+
+    # From here on made by codegen/plain_calls.py, of barnabas/client/produce/producer.py
 
     def client_instance_id(self, *, timeout: float | None = None) -> uuid.UUID:
         """The id that the brokers know this client by in its telemetry (KIP-714). `timeout` in seconds,
@@ -210,11 +256,7 @@ class Producer(RecordSender[KeyIn, ValueIn], Observed, Owned):
 
         An open transaction has to be aborted after that. Raises: ClosedError.
         """
-
-        async def purge() -> None:
-            self._core.purge(in_queue=in_queue, in_flight=in_flight)
-
-        self._run(purge())
+        self._on_loop(self._core.purge, in_queue=in_queue, in_flight=in_flight)
 
     def init_transactions(self, timeout: float | None = None) -> None:
         """Makes the producer ready for transactions: earlier producers of the same transactional_id are
@@ -281,67 +323,9 @@ class Producer(RecordSender[KeyIn, ValueIn], Observed, Owned):
         """
         self._run(self._core.abort_transaction(timeout))
 
-    @contextlib.contextmanager
-    def transaction(self) -> Generator[None]:
-        """`with producer.transaction():` begins one, and commits it at the end of the block, or aborts it if
-        the block or the commit raises. Raises: as begin_transaction and commit_transaction."""
-        self.begin_transaction()
-        try:
-            yield
-        except BaseException:
-            self._run(self._core.abort_after_error())
-            raise
-        try:
-            self.commit_transaction()
-        except TransactionFailedError:
-            self._run(self._core.abort_after_error())
-            raise
-
-    def close(self, timeout: float | None = None) -> None:
-        """Delivers what was sent, for at most `timeout` seconds (default_api_timeout_ms), and closes. Records
-        that are not delivered by then fail with ClosedError. An open transaction is aborted. May be called
-        twice. In the child of a fork it leaves all to the parent.
-
-        Raises: MisuseError (`timeout` is below 0)."""
-        if timeout is not None:
-            check_seconds(timeout)
-        if self._core.is_closed or self._core.generation != fork.current:
-            return
-        if timeout is None and is_handling_ctrl_c():
-            self._life.close_in_moments(self._closing(self._core.close_unattended()))
-        else:
-            self._thread.run_steps(self._closing(self._core.close(timeout)), what="producer")
-
-    def _steps_at_exit(self) -> Steps:
-        """When the interpreter ends."""
-        return self._closing(self._core.close_unattended())
-
-    def _closing(self, work: Coroutine[Any, Any, None]) -> Steps:
-        self._stop_appending_directly()
-        try:
-            yield work
-        finally:
-            self._life.end()
-
     def partitions_for(self, topic: str, *, timeout: float | None = None) -> list[PartitionInfo]:
         """The partitions of a topic, by number. `timeout` in seconds, default max_block_ms.
 
         Raises: UnknownTopicOrPartitionError, BootstrapError, ClosedError.
         """
         return self._run(self._core.partitions_for(topic, timeout=timeout))
-
-    def stats(self, window_seconds: float = WINDOW_SECONDS) -> ProducerStats:
-        """Figures of the producer, its brokers and its partitions, as they are now; windows are of the last
-        `window_seconds`."""
-        return self._core.stats(window_seconds)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        return self._thread.run(work, what="producer")

@@ -1,8 +1,9 @@
-"""`Registry`: a schema registry's client for plain calls. Owns nothing but the waiting."""
+# Made by codegen/plain_calls.py, of
+# barnabas/registry/registry.py
+"""`Registry` for plain calls: a schema registry's client. Owns nothing but the waiting."""
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar, Unpack
@@ -17,8 +18,8 @@ P = ParamSpec("P")
 
 
 class Registry:
-    """A client of a schema registry that speaks Confluent's REST API (extra: registry). All threads may share
-    one; it may be pickled, and then begins without connections. Used with `with`, or closed by `close`.
+    """A client of a schema registry that speaks Confluent's REST API (extra: registry). For all threads; it
+    may be pickled, and then begins without connections. Used with `with`, or closed by `close`.
 
     `url`: `http://host:8081`, several separated by commas or as a sequence: they are asked in turn, beginning
     with the one that answered last. `settings`: see `barnabas.registry.config.RegistryConfig`.
@@ -37,8 +38,6 @@ class Registry:
         self.calls = RegistryCalls(config)
         """Its calls as steps, for `run`."""
         self._transport = Transport(config)
-        # Who has one for as long as the process runs need not close it.
-        weakref.finalize(self, self._transport.close)
 
     def __repr__(self) -> str:
         return f"<Registry {', '.join(self.config.url)}>"
@@ -76,7 +75,7 @@ class Registry:
     def _waited(
         call: Callable[Concatenate[RegistryCalls, P], Steps[T]],
     ) -> Callable[Concatenate[Registry, P], T]:
-        """The same call for callers who wait for its result."""
+        """The same call for those who wait for its result."""
 
         @described_as(call)
         def waited(self: Registry, *arguments: P.args, **settings: P.kwargs) -> T:

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse
 
 from barnabas.ui.security import csrf_token, may_write, user_name
 from barnabas.values import frozen
+from barnabas.wording import counted
 
 if TYPE_CHECKING:
     from barnabas.ui.cluster_access import ClusterAccess
@@ -56,11 +57,6 @@ def paged(request: Request, rows: Sequence[T]) -> Rows[T]:
 
 def count(value: float | None) -> str:
     return NOTHING if value is None else f"{value:,.0f}"
-
-
-def counted(value: float, what: str) -> str:
-    """`1 record`, `2 records`."""
-    return f"{count(value)} {what if value == 1 else what + 's'}"
 
 
 def size(value: float | None) -> str:
@@ -118,7 +114,7 @@ def _environment() -> Environment:
     )
     filters: dict[str, Callable[..., str]] = {
         "count": count,
-        "counted": counted,
+        "counted": partial(counted, grouping=","),
         "size": size,
         "rate": rate,
         "duration": duration,

@@ -10,7 +10,7 @@ import pytest
 from tests.broker.in_process import Client, run
 from tests.waiting import Patience
 
-from barnabas.broker.group_store import GroupStore
+from barnabas.broker.groups.store import GroupStore
 from barnabas.broker_errors import ErrorCode, KafkaStorageError
 from barnabas.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
@@ -70,9 +70,7 @@ def test_a_member_in_the_way_of_others_is_removed(fault: str, tmp_path: Path) ->
     run(tmp_path, scenario, config={"group.consumer.session.timeout.ms": session_ms})
 
 
-def test_what_could_not_be_written_is_with_the_next_heartbeat(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_could_not_be_written_has_not_happened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
 
     async def describe(client: Client) -> None:
@@ -89,13 +87,16 @@ def test_what_could_not_be_written_is_with_the_next_heartbeat(
             patch.setattr(GroupStore, "append", fail)
             joining: Any = {"owned": [], "subscribed_topic_names": ["t"], "rebalance_timeout_ms": 60_000}
             assert await two.beat(**joining) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+        await describe(client)
         assert await one.beat() == 0
+        await describe(client)
+        await two.join()
         await describe(client)
 
     run(tmp_path, scenario)
     run(tmp_path, describe)
-    assert seen[0] == seen[1]
-    assert len(seen[0][2]) == 2
+    assert [[name for name, _ in members] for *_, members in seen] == [[ONE], [ONE], [ONE, TWO], [ONE, TWO]]
+    assert seen[2] == seen[3]
 
 
 def fail(*_: Any) -> None:

@@ -15,7 +15,7 @@ from tests.waiting import Patience
 from barnabas.broker.authorization.acls import Operation, Permission, ResourceKind
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.data_directory import DataDirectory
-from barnabas.broker.login.token_store import DelegationTokenStore
+from barnabas.broker.delegation_tokens.token_store import DelegationTokenStore
 from barnabas.broker.principal import Principal
 from barnabas.broker_errors import DelegationTokenAuthDisabledError, ErrorCode
 from barnabas.clock import CLOCK
@@ -332,7 +332,7 @@ def test_expired_tokens_are_swept_and_without_a_key_there_are_none(tmp_path: Pat
     def opened(secret_key: str) -> tuple[DataDirectory, DelegationTokenStore]:
         directory = DataDirectory(tmp_path)
         cluster = Cluster(directory, {"delegation.token.secret.key": secret_key}, [None])
-        return directory, DelegationTokenStore(cluster)
+        return directory, DelegationTokenStore(cluster.metadata.delegation_tokens, cluster.settings)
 
     directory, store = opened("secret")
     short = store.create(alice, alice, [], HOUR_MS)

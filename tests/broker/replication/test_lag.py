@@ -218,7 +218,7 @@ def test_who_is_in_sync_no_more_is_kept_before_what_it_lacks_is_acknowledged(tmp
 
         async def note_what_is_kept() -> None:
             await written.until_replicated(30_000)
-            (topic,) = world.cluster.metadata.topics
+            (topic,) = world.cluster.metadata.content.topics
             kept.append(topic.registrations[0].in_sync)
 
         waiting = asyncio.create_task(note_what_is_kept())

@@ -297,6 +297,9 @@ def test_the_cluster_its_features_and_its_quorum_are_described(admin: Admin, bro
     features = admin.describe_features(node_id=1)
     assert features.finalized["metadata.version"].highest > 20
     assert features.supported["share.version"].highest >= 1
+    versions = admin.describe_api_versions(node_id=1)
+    assert versions["Produce"].highest >= 12
+    assert versions["AddPartitionsToTxn"].lowest >= 0
     quorum = admin.describe_metadata_quorum()
     assert (quorum.leader_id, [voter.replica_id for voter in quorum.voters]) == (1, [1])
     with pytest.raises(InvalidUpdateVersionError, match=r"metadata\.version"):

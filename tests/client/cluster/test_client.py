@@ -16,7 +16,8 @@ from barnabas.broker_errors import (
     UnknownTopicOrPartitionError,
 )
 from barnabas.client.cluster import metadata_source
-from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient
+from barnabas.client.cluster.coordinators import GROUP_COORDINATOR
+from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.errors import BootstrapError, ClosedError, KafkaConnectionError, KafkaTimeoutError
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
@@ -153,14 +154,14 @@ def test_all_topics_are_tracked_when_asked_for(broker: Any, make_topic: Any) -> 
 def test_a_coordinator_is_found_reached_over_a_connection_of_its_own_and_remembered(broker: Any) -> None:
     async def main() -> None:
         async with connected(broker.bootstrap) as client:
-            coordinator = await client.coordinator(GROUP_COORDINATOR, "group")
-            assert await client.coordinator(GROUP_COORDINATOR, "group") == coordinator
+            coordinator = await client.coordinators.find(GROUP_COORDINATOR, "group")
+            assert await client.coordinators.find(GROUP_COORDINATOR, "group") == coordinator
             assert client.node(coordinator) == client.metadata.nodes[1]
             await client.send(coordinator, ApiVersionsRequest())
             await client.send(1, ApiVersionsRequest())
             assert client.ready_connection(coordinator) is not client.ready_connection(1)
-            client.forget_coordinator(GROUP_COORDINATOR, "group")
-            assert await client.coordinator(GROUP_COORDINATOR, "group") == coordinator
+            client.coordinators.forget(GROUP_COORDINATOR, "group")
+            assert await client.coordinators.find(GROUP_COORDINATOR, "group") == coordinator
 
     asyncio.run(main())
 

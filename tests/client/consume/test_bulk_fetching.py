@@ -229,17 +229,17 @@ def test_a_slow_caller_is_not_fetched_for_beyond_its_queue(
 ) -> None:
     reading = Reading(consumer, topic)
     reading.take(read_in_bulk(consumer))
-    buffer, states = consumer._core.buffer, consumer._core.buffer.states()
+    buffer, queues = consumer._core.buffer, consumer._core.buffer.queues()
     most, answer = SETTINGS["queued_max_bytes"], PARTITIONS * SETTINGS["max_partition_fetch_bytes"]
 
     def queued() -> int:
         consumer._core.take_in()
-        return sum(state.queued_bytes for state in states)
+        return sum(queue.queued_bytes for queue in queues)
 
     eventually(lambda: queued() >= most / 2)
     while not reading.is_done:
         assert queued() <= most + answer
-        assert all(state.queued_bytes <= buffer.partition_bytes + answer for state in states)
+        assert all(queue.queued_bytes <= buffer.partition_bytes + answer for queue in queues)
         reading.poll(97)
     # It went on in bulk: the queue was not left to run dry in between.
     assert queued() == 0
@@ -310,8 +310,8 @@ def test_end_offsets_are_not_fetched_beyond(consumer: Consumer, topic: str) -> N
     assert {partition: reading.next[partition.partition] for partition in ends} == ends
     assert consumer.poll_arrow(0.2, end_offsets=ends).num_rows == 0
     answer = SETTINGS["max_partition_fetch_bytes"] // 200
-    for state in consumer._core.buffer.states():
-        assert state.fetch_offset < ends[state.partition] + SETTINGS["queued_max_bytes"] // 200 + answer
+    for queue in consumer._core.buffer.queues():
+        assert queue.fetch_offset < ends[queue.partition] + SETTINGS["queued_max_bytes"] // 200 + answer
     reading.finish()
 
 

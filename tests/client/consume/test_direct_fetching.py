@@ -93,7 +93,8 @@ def test_a_caller_that_is_busy_is_fetched_ahead_for(
 ) -> None:
     values = [trickle.send() for _ in range(20)]
     eventually(lambda: not lends(consumer))
-    eventually(lambda: consumer._core.buffer.state(TopicPartition(trickle.topic, 0)).queued_bytes > 0)
+    [queue] = consumer._core.buffer.queues()
+    eventually(lambda: queue.queued_bytes > 0)
     assert [next_value(consumer) for _ in values] == values
     serve_directly(consumer, trickle)
 

@@ -9,6 +9,8 @@ import pytest
 from barnabas._kernel import BatchBuilder, RecordReader
 from barnabas.broker_errors import TopicAuthorizationFailedError
 from barnabas.client.consume.fetch_buffer import FetchBuffer
+from barnabas.client.consume.fetch_queue import FetchQueue
+from barnabas.client.consume.subscription_state import SubscriptionState
 from barnabas.errors import CorruptBatchError, LogTruncationError, MisuseError
 from barnabas.types import OffsetAndMetadata, TopicPartition
 
@@ -20,8 +22,11 @@ class Calls:
 
     def __init__(self, queued_max_bytes: int = 1 << 20) -> None:
         self.data = self.room = self.lookups = 0
+        self.partitions = SubscriptionState(
+            on_data=self._on_data, on_room=self._on_room, on_lookup=self._on_lookup
+        )
         self.buffer = FetchBuffer(
-            queued_max_bytes, on_data=self._on_data, on_room=self._on_room, on_lookup=self._on_lookup
+            self.partitions, queued_max_bytes, on_data=self._on_data, on_room=self._on_room
         )
 
     def _on_data(self) -> None:
@@ -41,20 +46,24 @@ def batch(start: int, end: int) -> bytes:
     return builder.build(base_offset=start, leader_epoch=3)
 
 
+def queue_of(buffer: FetchBuffer, partition: TopicPartition) -> FetchQueue:
+    return next(queue for queue in buffer.queues() if queue.partition == partition)
+
+
 def fetched(buffer: FetchBuffer, partition: TopicPartition, *batches: bytes, end: int) -> None:
     """As the fetcher does with an answer to a request of just now."""
-    state = buffer.state(partition)
+    queue = queue_of(buffer, partition)
     data = b"".join(batches)
-    reader = RecordReader(*partition, data, fetch_offset=state.fetch_offset)
-    buffer.append(state, state.epoch, state.fetch_offset, reader, len(data), end)
+    reader = RecordReader(*partition, data, fetch_offset=queue.fetch_offset)
+    buffer.append(queue, queue.state.epoch, queue.fetch_offset, reader, len(data), end)
 
 
-def ready(calls: Calls, *partitions: TopicPartition) -> FetchBuffer:
-    """The buffer, with these partitions at offset 0."""
-    calls.buffer.add(partitions)
-    for partition in partitions:
-        calls.buffer.seek(partition, 0)
-    return calls.buffer
+def ready(calls: Calls, *assigned: TopicPartition) -> tuple[SubscriptionState, FetchBuffer]:
+    """With these partitions at offset 0."""
+    calls.partitions.add(assigned)
+    for partition in assigned:
+        calls.partitions.seek(partition, 0)
+    return calls.partitions, calls.buffer
 
 
 def offsets(buffer: FetchBuffer, max_records: int = 1000) -> list[int]:
@@ -62,61 +71,64 @@ def offsets(buffer: FetchBuffer, max_records: int = 1000) -> list[int]:
 
 
 def test_positions_move_only_by_what_is_taken() -> None:
-    buffer = ready(Calls(), A)
+    partitions, buffer = ready(Calls(), A)
     fetched(buffer, A, batch(0, 5), batch(5, 10), end=10)
-    assert buffer.state(A).fetch_offset == 10
-    assert buffer.positions() == {A: OffsetAndMetadata(0)}
+    assert queue_of(buffer, A).fetch_offset == 10
+    assert partitions.positions() == {A: OffsetAndMetadata(0)}
     assert offsets(buffer, 7) == [0, 1, 2, 3, 4, 5, 6]
-    assert buffer.positions() == {A: OffsetAndMetadata(7, "", 3)}
+    assert partitions.positions() == {A: OffsetAndMetadata(7, "", 3)}
     assert offsets(buffer) == [7, 8, 9]
     assert offsets(buffer) == []
 
 
 def test_what_was_fetched_before_a_seek_is_dropped() -> None:
-    buffer = ready(Calls(), A)
-    state = buffer.state(A)
+    partitions, buffer = ready(Calls(), A)
+    queue = queue_of(buffer, A)
+    state = queue.state
     epoch = state.epoch
     fetched(buffer, A, batch(0, 5), end=5)
-    buffer.seek(A, 100)
+    partitions.seek(A, 100)
     assert offsets(buffer) == []
     late = RecordReader("t", 0, batch(5, 10), fetch_offset=5)
-    buffer.append(state, epoch, 5, late, 100, 10)
+    buffer.append(queue, epoch, 5, late, 100, 10)
     assert offsets(buffer) == []
     fetched(buffer, A, batch(100, 102), end=102)
     assert offsets(buffer) == [100, 101]
 
 
 def test_an_answer_that_comes_twice_counts_once() -> None:
-    buffer = ready(Calls(), A)
-    state = buffer.state(A)
+    _, buffer = ready(Calls(), A)
+    queue = queue_of(buffer, A)
+    state = queue.state
     for _ in range(2):
-        buffer.append(state, state.epoch, 0, RecordReader("t", 0, batch(0, 5)), 100, 5)
+        buffer.append(queue, state.epoch, 0, RecordReader("t", 0, batch(0, 5)), 100, 5)
     assert offsets(buffer) == [0, 1, 2, 3, 4]
 
 
 def test_seeking_to_where_one_is_keeps_what_was_fetched() -> None:
-    buffer = ready(Calls(), A)
+    partitions, buffer = ready(Calls(), A)
     fetched(buffer, A, batch(0, 5), end=5)
     assert offsets(buffer, 2) == [0, 1]
-    buffer.seek(A, 2)
+    partitions.seek(A, 2)
     assert offsets(buffer) == [2, 3, 4]
 
 
 def test_a_partition_that_was_given_away_gives_nothing() -> None:
-    buffer = ready(Calls(), A, B)
-    state = buffer.state(A)
+    partitions, buffer = ready(Calls(), A, B)
+    queue = queue_of(buffer, A)
+    state = queue.state
     fetched(buffer, A, batch(0, 5), end=5)
-    buffer.remove([A])
+    partitions.remove([A])
     assert offsets(buffer) == []
     with pytest.raises(MisuseError, match="t-0 is not assigned"):
-        buffer.state(A)
-    buffer.add([A])
-    buffer.append(state, state.epoch, 5, RecordReader("t", 0, batch(5, 9)), 100, 9)
+        partitions.state(A)
+    partitions.add([A])
+    buffer.append(queue, state.epoch, 5, RecordReader("t", 0, batch(5, 9)), 100, 9)
     assert offsets(buffer) == []
 
 
 def test_partitions_take_turns() -> None:
-    buffer = ready(Calls(), A, B)
+    _, buffer = ready(Calls(), A, B)
     for start in (0, 2):
         for partition in (A, B):
             fetched(buffer, partition, batch(start, start + 2), end=start + 2)
@@ -126,115 +138,115 @@ def test_partitions_take_turns() -> None:
 
 def test_a_full_queue_wants_no_more_until_something_is_taken() -> None:
     calls = Calls(queued_max_bytes=100)
-    buffer = ready(calls, A)
-    state = buffer.state(A)
-    assert buffer.wants_more(state)
+    _, buffer = ready(calls, A)
+    queue = queue_of(buffer, A)
+    assert buffer.wants_more(queue)
     fetched(buffer, A, batch(0, 50), end=50)
-    assert not buffer.wants_more(state)
+    assert not buffer.wants_more(queue)
     asked = calls.room
     offsets(buffer, 49)
     assert calls.room == asked
     offsets(buffer)
     assert calls.room == asked + 1
-    assert buffer.wants_more(state)
+    assert buffer.wants_more(queue)
 
 
 def test_records_that_were_given_back_come_again_in_their_order() -> None:
-    buffer = ready(Calls(), A, B)
+    partitions, buffer = ready(Calls(), A, B)
     fetched(buffer, A, batch(0, 4), end=4)
     fetched(buffer, B, batch(0, 4), end=4)
     taken = buffer.take(6)
     buffer.give_back(taken[3:], in_hand=taken[2])
-    assert buffer.state(A).position == 3
-    assert buffer.state(B).position == 0
+    assert partitions.state(A).position == 3
+    assert partitions.state(B).position == 0
     again = {(record.partition, record.offset) for record in buffer.take(2)}
     assert len(again) == 2
     again |= {(record.partition, record.offset) for record in buffer.take(100)}
     assert again == {(0, 3), (1, 0), (1, 1), (1, 2), (1, 3)}
-    assert buffer.positions() == {A: OffsetAndMetadata(4, "", 3), B: OffsetAndMetadata(4, "", 3)}
+    assert partitions.positions() == {A: OffsetAndMetadata(4, "", 3), B: OffsetAndMetadata(4, "", 3)}
 
 
 def test_what_a_poll_returned_before_the_last_one_is_not_taken_back() -> None:
-    buffer = ready(Calls(), A)
+    partitions, buffer = ready(Calls(), A)
     fetched(buffer, A, batch(0, 10), end=10)
-    buffer.begin_poll()
+    partitions.begin_poll()
     assert len(buffer.take(4)) == 4
-    buffer.begin_poll()
+    partitions.begin_poll()
     assert len(buffer.take(4)) == 4
-    buffer.take_back()
-    assert buffer.positions() == {A: OffsetAndMetadata(4, "", 3)}
-    assert buffer.state(A).fetch_offset == 4
+    partitions.take_back()
+    assert partitions.positions() == {A: OffsetAndMetadata(4, "", 3)}
+    assert queue_of(buffer, A).fetch_offset == 4
 
 
 def test_of_records_that_are_handed_out_one_by_one_the_one_in_hand_is_taken_back() -> None:
-    buffer = ready(Calls(), A, B)
+    partitions, buffer = ready(Calls(), A, B)
     fetched(buffer, A, batch(0, 4), end=4)
     fetched(buffer, B, batch(0, 4), end=4)
-    buffer.begin_poll()
+    partitions.begin_poll()
     taken = buffer.take(6)
     buffer.give_back(taken[3:], in_hand=taken[2])
-    buffer.take_back()
-    assert (buffer.state(A).position, buffer.state(B).position) == (2, 0)
+    partitions.take_back()
+    assert (partitions.state(A).position, partitions.state(B).position) == (2, 0)
 
 
 def test_what_the_caller_has_committed_is_not_taken_back() -> None:
-    buffer = ready(Calls(), A)
+    partitions, buffer = ready(Calls(), A)
     fetched(buffer, A, batch(0, 10), end=10)
-    buffer.begin_poll()
+    partitions.begin_poll()
     buffer.take(10)
-    buffer.note_handled({A: OffsetAndMetadata(7)})
-    buffer.note_handled({A: OffsetAndMetadata(5)})
-    buffer.take_back()
-    assert buffer.positions() == {A: OffsetAndMetadata(7)}
+    partitions.note_handled({A: OffsetAndMetadata(7)})
+    partitions.note_handled({A: OffsetAndMetadata(5)})
+    partitions.take_back()
+    assert partitions.positions() == {A: OffsetAndMetadata(7)}
 
 
 def test_a_seek_backwards_holds_when_the_rest_is_taken_back() -> None:
-    buffer = ready(Calls(), A)
+    partitions, buffer = ready(Calls(), A)
     fetched(buffer, A, batch(0, 10), end=10)
-    buffer.begin_poll()
+    partitions.begin_poll()
     buffer.take(5)
-    buffer.begin_poll()
+    partitions.begin_poll()
     buffer.take(5)
-    buffer.seek(A, 3)
-    buffer.take_back()
-    assert buffer.state(A).position == 3
+    partitions.seek(A, 3)
+    partitions.take_back()
+    assert partitions.state(A).position == 3
 
 
 def test_records_whose_taker_was_interrupted_before_the_position_moved_are_fetched_again() -> None:
-    buffer = ready(Calls(), A)
+    partitions, buffer = ready(Calls(), A)
     fetched(buffer, A, batch(0, 10), end=10)
-    buffer.begin_poll()
+    partitions.begin_poll()
     lent = buffer.lend()
     assert lent is not None
     lent[1].take(4)
-    buffer.take_back()
-    assert (buffer.state(A).position, buffer.state(A).fetch_offset) == (0, 0)
+    partitions.take_back()
+    assert (partitions.state(A).position, queue_of(buffer, A).fetch_offset) == (0, 0)
     fetched(buffer, A, batch(0, 10), end=10)
     assert offsets(buffer) == list(range(10))
 
 
 def test_records_given_back_are_fetched_again_for_columns() -> None:
     calls = Calls()
-    buffer = ready(calls, A)
+    _, buffer = ready(calls, A)
     fetched(buffer, A, batch(0, 4), end=4)
     buffer.give_back(buffer.take(4)[1:], in_hand=None)
     asked = calls.room
     assert buffer.take_arrow(100, headers=False).num_rows == 0
     assert calls.room == asked + 1
-    assert buffer.state(A).fetch_offset == 1
+    assert queue_of(buffer, A).fetch_offset == 1
 
 
 def test_columns_stop_at_the_end_offset_and_nothing_is_fetched_beyond() -> None:
     calls = Calls()
-    buffer = ready(calls, A)
-    buffer.set_end_offsets({A: 7})
+    partitions, buffer = ready(calls, A)
+    partitions.set_end_offsets({A: 7})
     fetched(buffer, A, batch(0, 5), batch(5, 10), end=10)
-    assert not buffer.wants_more(buffer.state(A))
+    assert not buffer.wants_more(queue_of(buffer, A))
     assert buffer.take_arrow(100, headers=False).num_rows == 7
-    assert buffer.state(A).position == 7
+    assert partitions.state(A).position == 7
     assert not buffer.has_data
     asked = calls.room
-    buffer.set_end_offsets({})
+    partitions.set_end_offsets({})
     assert calls.room == asked + 1
     assert buffer.has_data
     assert offsets(buffer) == [7, 8, 9]
@@ -242,7 +254,7 @@ def test_columns_stop_at_the_end_offset_and_nothing_is_fetched_beyond() -> None:
 
 @pytest.mark.parametrize("columns", [False, True])
 def test_records_before_a_corrupt_batch_are_given_and_the_error_comes_once(columns: bool) -> None:
-    buffer = ready(Calls(), A, B)
+    partitions, buffer = ready(Calls(), A, B)
     bad = bytearray(batch(5, 10))
     bad[-1] ^= 1
     fetched(buffer, A, batch(0, 5), bytes(bad), batch(10, 12), end=12)
@@ -256,76 +268,80 @@ def test_records_before_a_corrupt_batch_are_given_and_the_error_comes_once(colum
             errors.append(error)
     assert count == 8
     assert [(error.topic, error.partition, error.offset) for error in errors] == [("t", 0, 5)]
-    state = buffer.state(A)
-    assert (state.position, buffer.wants_more(state)) == (5, False)
-    buffer.seek(A, 10)
+    queue = queue_of(buffer, A)
+    state = queue.state
+    assert (state.position, buffer.wants_more(queue)) == (5, False)
+    partitions.seek(A, 10)
     fetched(buffer, A, batch(10, 12), end=12)
     assert offsets(buffer) == [10, 11]
 
 
 def test_a_failed_partition_is_told_once_and_keeps_what_came_before() -> None:
-    buffer = ready(Calls(), A)
+    partitions, buffer = ready(Calls(), A)
     fetched(buffer, A, batch(0, 5), end=5)
-    state = buffer.state(A)
-    buffer.fail(state, state.epoch, TopicAuthorizationFailedError("t-0"))
+    queue = queue_of(buffer, A)
+    state = queue.state
+    partitions.fail(state, state.epoch, TopicAuthorizationFailedError("t-0"))
     with pytest.raises(TopicAuthorizationFailedError):
         buffer.take(10)
     assert offsets(buffer) == [0, 1, 2, 3, 4]
-    assert not buffer.wants_more(state)
-    buffer.seek(A, 5)
-    assert not buffer.state(A).is_stopped
+    assert not buffer.wants_more(queue)
+    partitions.seek(A, 5)
+    assert not partitions.state(A).is_stopped
 
 
 def test_an_offset_out_of_range_waits_until_what_was_fetched_is_taken() -> None:
     calls = Calls()
-    buffer = ready(calls, A)
-    state = buffer.state(A)
+    partitions, buffer = ready(calls, A)
+    state = partitions.state(A)
     fetched(buffer, A, batch(0, 5), end=5)
-    buffer.out_of_range(state, state.epoch)
-    assert buffer.awaiting_position() == []
+    partitions.out_of_range(state, state.epoch)
+    assert partitions.awaiting_position() == []
     assert offsets(buffer) == [0, 1, 2, 3, 4]
-    buffer.out_of_range(state, state.epoch)
-    assert buffer.awaiting_position() == [state]
+    partitions.out_of_range(state, state.epoch)
+    assert partitions.awaiting_position() == [state]
     assert state.starting_point == "reset"
 
 
 def test_a_truncation_waits_until_what_was_fetched_is_taken_and_then_moves_the_position() -> None:
-    buffer = ready(Calls(), A)
-    state = buffer.state(A)
+    partitions, buffer = ready(Calls(), A)
+    queue = queue_of(buffer, A)
+    state = queue.state
     fetched(buffer, A, batch(0, 5), end=5)
-    assert not buffer.truncated(state, state.epoch, 2, 1, None)
+    assert not partitions.truncated(state, state.epoch, 2, 1, None)
     assert offsets(buffer) == [0, 1, 2, 3, 4]
-    assert buffer.truncated(state, state.epoch, 2, 1, None)
-    assert buffer.positions() == {A: OffsetAndMetadata(2, "", 1)}
-    assert (state.fetch_offset, state.fetch_leader_epoch) == (2, 1)
+    assert partitions.truncated(state, state.epoch, 2, 1, None)
+    assert partitions.positions() == {A: OffsetAndMetadata(2, "", 1)}
+    assert (queue.fetch_offset, queue.fetch_leader_epoch) == (2, 1)
 
 
 def test_a_truncation_at_an_unknown_offset_has_the_position_reset() -> None:
-    buffer = ready(Calls(), A)
-    state = buffer.state(A)
-    assert buffer.truncated(state, state.epoch, -1, -1, None)
-    assert buffer.awaiting_position() == [state]
+    partitions, _ = ready(Calls(), A)
+    state = partitions.state(A)
+    assert partitions.truncated(state, state.epoch, -1, -1, None)
+    assert partitions.awaiting_position() == [state]
     assert state.starting_point == "reset"
 
 
 def test_a_truncation_without_a_reset_policy_stops_the_partition_with_an_error() -> None:
-    buffer = ready(Calls(), A)
-    state = buffer.state(A)
-    assert buffer.truncated(state, state.epoch, 2, 1, LogTruncationError("t", 0, 5, 2))
-    assert not buffer.truncated(state, state.epoch - 1, 2, 1, LogTruncationError("t", 0, 5, 2))
+    partitions, buffer = ready(Calls(), A)
+    queue = queue_of(buffer, A)
+    state = queue.state
+    assert partitions.truncated(state, state.epoch, 2, 1, LogTruncationError("t", 0, 5, 2))
+    assert not partitions.truncated(state, state.epoch - 1, 2, 1, LogTruncationError("t", 0, 5, 2))
     with pytest.raises(LogTruncationError):
         buffer.take(10)
     assert offsets(buffer) == []
-    assert not buffer.wants_more(state)
+    assert not buffer.wants_more(queue)
 
 
 def test_a_position_that_was_found_too_late_does_not_undo_a_seek() -> None:
-    buffer = Calls().buffer
-    buffer.add([A])
-    state = buffer.state(A)
+    partitions = Calls().partitions
+    partitions.add([A])
+    state = partitions.state(A)
     epoch = state.epoch
-    buffer.seek(A, 42)
-    buffer.found_position(state, epoch, 7)
+    partitions.seek(A, 42)
+    partitions.found_position(state, epoch, 7)
     assert state.position == 42
 
 
@@ -334,24 +350,24 @@ def names(partitions: Sequence[TopicPartition]) -> list[str]:
 
 
 def test_a_paused_partition_keeps_what_was_fetched() -> None:
-    buffer = ready(Calls(), A, B)
+    partitions, buffer = ready(Calls(), A, B)
     fetched(buffer, A, batch(0, 2), end=2)
-    buffer.pause([A])
-    assert names(buffer.paused) == ["t-0"]
+    partitions.pause([A])
+    assert names(partitions.paused) == ["t-0"]
     assert offsets(buffer) == []
     assert not buffer.has_data
-    assert not buffer.wants_more(buffer.state(A))
-    buffer.resume([A])
+    assert not buffer.wants_more(queue_of(buffer, A))
+    partitions.resume([A])
     assert offsets(buffer) == [0, 1]
 
 
 def mark_end(buffer: FetchBuffer, partition: TopicPartition) -> None:
-    state = buffer.state(partition)
-    buffer.mark_end(state, state.epoch, state.fetch_offset)
+    queue = queue_of(buffer, partition)
+    buffer.mark_end(queue, queue.state.epoch, queue.fetch_offset)
 
 
 def test_an_end_comes_behind_the_records_before_it_and_before_those_after_it_once() -> None:
-    buffer = ready(Calls(), A)
+    _, buffer = ready(Calls(), A)
     fetched(buffer, A, batch(0, 5), end=5)
     mark_end(buffer, A)
     mark_end(buffer, A)
@@ -367,7 +383,7 @@ def test_an_end_comes_behind_the_records_before_it_and_before_those_after_it_onc
 
 
 def test_columns_stop_at_an_end_too() -> None:
-    buffer = ready(Calls(), A, B)
+    _, buffer = ready(Calls(), A, B)
     mark_end(buffer, A)
     fetched(buffer, A, batch(0, 5), end=5)
     fetched(buffer, B, batch(0, 2), end=2)
@@ -378,7 +394,7 @@ def test_columns_stop_at_an_end_too() -> None:
 
 
 def test_an_end_behind_records_that_were_given_back_comes_again_behind_them() -> None:
-    buffer = ready(Calls(), A)
+    _, buffer = ready(Calls(), A)
     fetched(buffer, A, batch(0, 5), end=5)
     mark_end(buffer, A)
     buffer.give_back(buffer.take(100)[2:], in_hand=None)
@@ -388,10 +404,10 @@ def test_an_end_behind_records_that_were_given_back_comes_again_behind_them() ->
 
 
 def test_a_seek_drops_an_end_and_has_it_come_again() -> None:
-    buffer = ready(Calls(), A)
+    partitions, buffer = ready(Calls(), A)
     mark_end(buffer, A)
-    buffer.seek(A, 7)
-    buffer.seek(A, 0)
+    partitions.seek(A, 7)
+    partitions.seek(A, 0)
     assert offsets(buffer) == []
     assert buffer.take_ends() == {}
     mark_end(buffer, A)
@@ -401,10 +417,10 @@ def test_a_seek_drops_an_end_and_has_it_come_again() -> None:
 
 def test_there_is_room_for_what_is_not_queued_and_word_of_it_when_there_was_none() -> None:
     calls = Calls(queued_max_bytes=1000)
-    buffer = ready(calls, A, B)
+    _, buffer = ready(calls, A, B)
     assert buffer.room() == 1000
     fetched(buffer, A, batch(0, 50), end=50)
-    size = buffer.state(A).queued_bytes
+    size = queue_of(buffer, A).queued_bytes
     assert 0 < size < 1000
     assert buffer.room() == 1000 - size
     fetched(buffer, A, batch(50, 100), end=100)
@@ -419,8 +435,8 @@ def test_there_is_room_for_what_is_not_queued_and_word_of_it_when_there_was_none
 def test_a_queue_that_is_all_but_full_has_no_room_until_a_quarter_of_it_is_free() -> None:
     size = len(batch(100, 150))
     calls = Calls(queued_max_bytes=size * 4)
-    buffer = ready(calls, A)
-    buffer.seek(A, 100)
+    partitions, buffer = ready(calls, A)
+    partitions.seek(A, 100)
     for start in (100, 150, 200):
         fetched(buffer, A, batch(start, start + 50), end=start + 50)
     assert buffer.room() == size
@@ -435,31 +451,31 @@ def test_a_queue_that_is_all_but_full_has_no_room_until_a_quarter_of_it_is_free(
 
 def test_what_cannot_be_taken_at_present_takes_no_room_from_others() -> None:
     calls = Calls(queued_max_bytes=100)
-    buffer = ready(calls, A, B)
+    partitions, buffer = ready(calls, A, B)
     fetched(buffer, A, batch(0, 50), end=50)
     assert buffer.room() == 0
     asked = calls.room
-    buffer.pause([A])
+    partitions.pause([A])
     assert calls.room == asked + 1
     assert buffer.room() == 100
-    buffer.resume([A])
+    partitions.resume([A])
     assert buffer.room() == 0
-    buffer.set_end_offsets({A: 20})
+    partitions.set_end_offsets({A: 20})
     assert buffer.take_arrow(100, headers=False).num_rows == 20
     assert buffer.room() == 100
 
 
 def test_a_lent_reader_keeps_its_place_until_it_is_settled() -> None:
-    buffer = ready(Calls(), A, B)
+    partitions, buffer = ready(Calls(), A, B)
     fetched(buffer, A, batch(0, 5), end=5)
     fetched(buffer, B, batch(0, 2), end=2)
     lent = buffer.lend()
     assert lent is not None
     state, reader = lent
     assert [message.value() for message in reader.take_messages(3)] == [b"0", b"1", b"2"]
-    assert buffer.positions()[A] == OffsetAndMetadata(0)
+    assert partitions.positions()[A] == OffsetAndMetadata(0)
     buffer.settle(state, reader, 3)
-    assert buffer.positions()[A] == OffsetAndMetadata(3, "", 3)
+    assert partitions.positions()[A] == OffsetAndMetadata(3, "", 3)
     assert buffer.lend() == lent
     reader.take_messages(10)
     buffer.settle(state, reader, 2)
@@ -469,40 +485,40 @@ def test_a_lent_reader_keeps_its_place_until_it_is_settled() -> None:
 
 
 def test_what_is_settled_after_a_seek_counts_no_more() -> None:
-    buffer = ready(Calls(), A)
+    partitions, buffer = ready(Calls(), A)
     fetched(buffer, A, batch(0, 5), end=5)
     lent = buffer.lend()
     assert lent is not None
     state, reader = lent
     reader.take_messages(3)
-    buffer.seek(A, 100)
+    partitions.seek(A, 100)
     buffer.settle(state, reader, 3)
-    assert buffer.state(A).position == 100
+    assert partitions.state(A).position == 100
 
 
 def test_failures_are_told_with_their_partitions_to_those_who_ask() -> None:
-    buffer = ready(Calls(), A)
-    state, error = buffer.state(A), TopicAuthorizationFailedError("no")
-    buffer.fail(state, state.epoch, error)
-    failure = buffer.take_failure()
+    partitions, _ = ready(Calls(), A)
+    state, error = partitions.state(A), TopicAuthorizationFailedError("no")
+    partitions.fail(state, state.epoch, error)
+    failure = partitions.failures.take()
     assert failure is not None
     assert (failure.error, failure.partition, failure.position) == (error, A, 0)
-    assert buffer.take_failure() is None
+    assert partitions.failures.take() is None
 
 
 def test_failures_that_come_while_others_are_taken_are_told_once_each() -> None:
-    buffer = Calls().buffer
+    partitions = Calls().partitions
     count = 2000
 
     def fail() -> None:
         for number in range(count):
-            buffer.raise_later(TopicAuthorizationFailedError(str(number)))
+            partitions.failures.raise_later(TopicAuthorizationFailedError(str(number)))
 
     failing = threading.Thread(target=fail)
     failing.start()
     told: list[str] = []
     while failing.is_alive() or len(told) < count:
-        failure = buffer.take_failure()
+        failure = partitions.failures.take()
         if failure is not None:
             told.append(str(failure.error))
     failing.join()
@@ -511,96 +527,98 @@ def test_failures_that_come_while_others_are_taken_are_told_once_each() -> None:
 
 def test_a_partition_that_stopped_goes_on_where_it_stands_when_it_is_tried_again() -> None:
     calls = Calls()
-    buffer = ready(calls, A)
+    partitions, buffer = ready(calls, A)
     fetched(buffer, A, batch(0, 5), end=5)
     assert offsets(buffer) == [0, 1, 2, 3, 4]
-    state = buffer.state(A)
-    buffer.fail(state, state.epoch, TopicAuthorizationFailedError("t"))
+    queue = queue_of(buffer, A)
+    state = queue.state
+    partitions.fail(state, state.epoch, TopicAuthorizationFailedError("t"))
     with pytest.raises(TopicAuthorizationFailedError):
         buffer.take(10)
     rooms = calls.room
-    buffer.try_again(A)
-    assert (state.is_stopped, state.position, state.fetch_offset) == (False, 5, 5)
+    partitions.try_again(A)
+    assert (state.is_stopped, state.position, queue.fetch_offset) == (False, 5, 5)
     assert calls.room > rooms
 
 
 def test_a_partition_that_was_sought_in_since_it_stopped_is_not_moved_back() -> None:
-    buffer = ready(Calls(), A)
-    state = buffer.state(A)
-    buffer.fail(state, state.epoch, TopicAuthorizationFailedError("t"))
-    buffer.seek(A, 7)
+    partitions, _ = ready(Calls(), A)
+    state = partitions.state(A)
+    partitions.fail(state, state.epoch, TopicAuthorizationFailedError("t"))
+    partitions.seek(A, 7)
     epoch = state.epoch
-    buffer.try_again(A)
-    buffer.try_again(B)
+    partitions.try_again(A)
+    partitions.try_again(B)
     assert (state.position, state.epoch) == (7, epoch)
 
 
 def test_a_partition_that_stopped_without_a_position_has_it_looked_up_again() -> None:
     calls = Calls()
-    calls.buffer.add([A])
-    state = calls.buffer.state(A)
-    calls.buffer.fail(state, state.epoch, TopicAuthorizationFailedError("t"))
-    assert not calls.buffer.awaiting_position()
+    calls.partitions.add([A])
+    state = calls.partitions.state(A)
+    calls.partitions.fail(state, state.epoch, TopicAuthorizationFailedError("t"))
+    assert not calls.partitions.awaiting_position()
     lookups = calls.lookups
-    calls.buffer.try_again(A)
-    assert calls.buffer.awaiting_position() == [state]
+    calls.partitions.try_again(A)
+    assert calls.partitions.awaiting_position() == [state]
     assert calls.lookups == lookups + 1
 
 
 def test_records_that_end_behind_the_watermark_of_their_fetch_are_known() -> None:
     """A leader of Apache Kafka looks the watermark up first, and may then read more."""
-    buffer = ready(Calls(), A)
-    buffer.state(A).high_watermark = 3
+    partitions, buffer = ready(Calls(), A)
+    partitions.state(A).high_watermark = 3
     fetched(buffer, A, batch(0, 5), end=5)
-    assert buffer.state(A).highest_known_offset == 5
+    assert partitions.state(A).highest_known_offset == 5
 
 
 def test_what_was_fetched_of_a_topic_that_was_made_again_is_taken_before_the_position_is_looked_up_anew() -> (
     None
 ):
     calls = Calls()
-    buffer = ready(calls, A, B)
+    partitions, buffer = ready(calls, A, B)
     gone: list[TopicPartition] = []
-    buffer.on_made_again = gone.extend
+    partitions.on_made_again = gone.extend
     fetched(buffer, A, batch(0, 5), end=5)
-    late, epoch = buffer.state(A), buffer.state(A).epoch
-    buffer.made_again([buffer.state(A)], UUID(int=2))
+    late = queue_of(buffer, A)
+    epoch = late.state.epoch
+    partitions.made_again([partitions.state(A)], UUID(int=2))
     # What was under way when it was seen may be of either topic.
     reader = RecordReader(*A, batch(5, 9), fetch_offset=5)
     buffer.append(late, epoch, 5, reader, 1, 9)
-    assert not buffer.wants_more(buffer.state(A))
+    assert not buffer.wants_more(queue_of(buffer, A))
     assert buffer.has_data
     assert offsets(buffer, 3) == [0, 1, 2]
     assert offsets(buffer) == [3, 4]
-    assert buffer.positions()[A] == OffsetAndMetadata(5, "", 3)
+    assert partitions.positions()[A] == OffsetAndMetadata(5, "", 3)
     assert gone == []
     assert offsets(buffer) == []
     assert gone == [A]
-    assert [state.partition for state in buffer.awaiting_position()] == [A]
+    assert [state.partition for state in partitions.awaiting_position()] == [A]
     assert not buffer.has_data
-    assert A not in buffer.positions()
+    assert A not in partitions.positions()
 
 
 def test_records_given_back_of_a_topic_that_was_made_again_come_before_the_new_topic() -> None:
-    buffer = ready(Calls(), A)
+    partitions, buffer = ready(Calls(), A)
     fetched(buffer, A, batch(0, 5), end=5)
-    buffer.begin_poll()
+    partitions.begin_poll()
     records = buffer.take(10)
-    buffer.made_again([buffer.state(A)], UUID(int=2))
+    partitions.made_again([partitions.state(A)], UUID(int=2))
     buffer.give_back(records[2:], None)
     assert offsets(buffer) == [2, 3, 4]
     assert offsets(buffer) == []
-    assert not buffer.state(A).has_position
+    assert not partitions.state(A).has_position
 
 
 def test_a_paused_partition_of_a_topic_that_was_made_again_has_nobody_look_in_vain() -> None:
-    buffer = ready(Calls(), A)
+    partitions, buffer = ready(Calls(), A)
     fetched(buffer, A, batch(0, 5), end=5)
-    buffer.pause([A])
-    buffer.made_again([buffer.state(A)], UUID(int=2))
+    partitions.pause([A])
+    partitions.made_again([partitions.state(A)], UUID(int=2))
     assert not buffer.has_data
     assert offsets(buffer) == []
-    buffer.resume([A])
+    partitions.resume([A])
     assert offsets(buffer) == [0, 1, 2, 3, 4]
     assert offsets(buffer) == []
-    assert not buffer.state(A).has_position
+    assert not partitions.state(A).has_position

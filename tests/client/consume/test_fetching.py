@@ -201,11 +201,11 @@ def test_a_slow_reader_holds_no_more_than_the_queue_may_and_still_gets_everythin
         fetch_max_wait_ms=50,
     ) as consumer:
         consumer.assign([(topic, number) for number in range(64)])
-        states = consumer._core.buffer.states()
+        queues = consumer._core.buffer.queues()
         count, most = len(consumer.poll(0)), 0
         eventually(lambda: not consumer._core.buffer.room())
         while count < 640:
-            most = max(most, sum(state.queued_bytes for state in states))
+            most = max(most, sum(queue.queued_bytes for queue in queues))
             count += len(consumer.poll(1, 20))
         assert (3 << 20) < most < (5 << 20)
 
@@ -267,8 +267,8 @@ def test_a_partition_at_its_end_does_not_hold_up_one_whose_queue_was_full(
         full = TopicPartition(topic, 1)
         eventually(
             lambda: any(
-                state.partition == full and state.queued_bytes >= 50_000
-                for state in consumer._core.buffer.states()
+                queue.partition == full and queue.queued_bytes >= 50_000
+                for queue in consumer._core.buffer.queues()
             )
         )
         records += read(consumer, 101 - len(records))

@@ -60,8 +60,8 @@ def fill(
 
 def read_replica(consumer: Consumer, partition: TopicPartition) -> int | None:
     """The node that is fetched from in place of the leader."""
-    replica = consumer._core._fetcher._read_replicas.get(partition)
-    return None if replica is None else replica.node_id
+    node_id = consumer._core._fetcher.sources.replica(partition)
+    return None if node_id < 0 else node_id
 
 
 def move_leader(
@@ -204,14 +204,14 @@ def test_what_one_broker_has_for_us_is_not_forgotten_for_the_failure_of_another(
         assert fetcher._direct is not None
         while not any(lent.is_in_bulk for lent in fetcher._direct.lent):
             read(consumer, 500)
-        state = next(state for state in fetcher._buffer.states() if state.partition == partition)
+        queue = next(queue for queue in fetcher._buffer.queues() if queue.partition == partition)
         # All that is queued waits for the caller, so nothing tells anew that there is more.
         eventually(lambda: [seconds for _, seconds, _ in consumer._waiting.figures()] == [0.0])
-        assert state.has_backlog
+        assert queue.has_backlog
         cluster.node(2).kill()
         try:
             eventually(lambda: fetcher._failures[2])
-            assert state.has_backlog
+            assert queue.has_backlog
         finally:
             cluster.node(2).start()
 

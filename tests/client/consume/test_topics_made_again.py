@@ -15,6 +15,7 @@ from barnabas import Admin, Consumer, NewTopic, ParallelConsumer, TopicPartition
 from barnabas.broker_errors import OffsetOutOfRangeError
 from barnabas.client.cluster.metadata import ClusterMetadata, TopicMetadata
 from barnabas.client.consume.fetch_buffer import FetchBuffer
+from barnabas.client.consume.subscription_state import SubscriptionState
 from barnabas.client.consume.topics_made_again import TopicsMadeAgain, note_topic_ids
 from barnabas.errors import BarnabasError
 
@@ -153,7 +154,7 @@ def test_what_is_left_of_a_topic_that_is_gone_is_not_committed_beside_what_is_of
     group_id = f"group-{uuid.uuid4().hex[:12]}"
     fill_topic(broker, topic, [b"x"] * 20)
     with Consumer(broker.bootstrap, group_id=group_id, enable_auto_commit=False, **SETTINGS) as consumer:
-        state = consumer._core.buffer.state  # pyright: ignore[reportPrivateUsage]
+        state = consumer._core.partitions.state  # pyright: ignore[reportPrivateUsage]
         consumer.assign([old, new])
         eventually(lambda: consumer.poll(0.1, max_records=1))
         eventually(lambda: state(old).topic_id and state(new).topic_id)
@@ -230,62 +231,65 @@ def seen(topic_id: uuid.UUID, cluster_id: str = "c") -> ClusterMetadata:
     return ClusterMetadata(cluster_id=cluster_id, topic_metadata={"t": topic})
 
 
-def watched() -> tuple[FetchBuffer, TopicsMadeAgain]:
-    buffer = FetchBuffer(1 << 20, on_data=lambda: None, on_room=lambda: None, on_lookup=lambda: None)
-    buffer.add([P0])
-    buffer.seek(P0, 7)
-    return buffer, TopicsMadeAgain(buffer, "earliest")
+def watched() -> tuple[FetchBuffer, SubscriptionState, TopicsMadeAgain]:
+    partitions = SubscriptionState(on_data=lambda: None, on_room=lambda: None, on_lookup=lambda: None)
+    buffer = FetchBuffer(partitions, 1 << 20, on_data=lambda: None, on_room=lambda: None)
+    partitions.add([P0])
+    partitions.seek(P0, 7)
+    return buffer, partitions, TopicsMadeAgain(partitions, "earliest")
 
 
 def ids(count: int) -> list[uuid.UUID]:
     return [uuid.UUID(int=number + 1) for number in range(count)]
 
 
-def look(buffer: FetchBuffer, made_again: TopicsMadeAgain, metadata: ClusterMetadata) -> list[TopicPartition]:
+def look(
+    partitions: SubscriptionState, made_again: TopicsMadeAgain, metadata: ClusterMetadata
+) -> list[TopicPartition]:
     found = made_again.look_for(metadata)
-    note_topic_ids(metadata, buffer.states())
+    note_topic_ids(metadata, partitions.states())
     return found
 
 
 def test_another_id_of_a_topic_ends_the_positions_in_it_once() -> None:
     first, second = ids(2)
-    buffer, made_again = watched()
-    assert look(buffer, made_again, seen(first)) == []
-    assert look(buffer, made_again, seen(first)) == []
-    assert look(buffer, made_again, seen(second)) == [P0]
-    assert look(buffer, made_again, seen(second)) == []
+    buffer, partitions, made_again = watched()
+    assert look(partitions, made_again, seen(first)) == []
+    assert look(partitions, made_again, seen(first)) == []
+    assert look(partitions, made_again, seen(second)) == [P0]
+    assert look(partitions, made_again, seen(second)) == []
     assert buffer.take(10) == []
-    assert not buffer.state(P0).has_position
-    assert buffer.topic_ids() == {P0: second}
+    assert not partitions.state(P0).has_position
+    assert partitions.topic_ids() == {P0: second}
 
 
 def test_a_broker_that_lags_behind_and_shows_the_old_topic_is_not_believed() -> None:
     first, second = ids(2)
-    buffer, made_again = watched()
-    look(buffer, made_again, seen(first))
-    look(buffer, made_again, seen(second))
+    buffer, partitions, made_again = watched()
+    look(partitions, made_again, seen(first))
+    look(partitions, made_again, seen(second))
     buffer.take(10)
-    buffer.seek(P0, 3)
-    assert look(buffer, made_again, seen(first)) == []
-    assert look(buffer, made_again, seen(second)) == []
-    assert buffer.state(P0).position == 3
+    partitions.seek(P0, 3)
+    assert look(partitions, made_again, seen(first)) == []
+    assert look(partitions, made_again, seen(second)) == []
+    assert partitions.state(P0).position == 3
 
 
 def test_positions_are_kept_in_another_cluster_which_may_be_a_copy() -> None:
     first, second, third = ids(3)
-    buffer, made_again = watched()
-    look(buffer, made_again, seen(first))
-    assert look(buffer, made_again, seen(second, cluster_id="copy")) == []
-    assert buffer.state(P0).position == 7
-    assert look(buffer, made_again, seen(third, cluster_id="copy")) == [P0]
+    _, partitions, made_again = watched()
+    look(partitions, made_again, seen(first))
+    assert look(partitions, made_again, seen(second, cluster_id="copy")) == []
+    assert partitions.state(P0).position == 7
+    assert look(partitions, made_again, seen(third, cluster_id="copy")) == [P0]
 
 
 def test_a_seek_after_a_topic_was_made_again_is_one_in_the_new_topic() -> None:
     first, second = ids(2)
-    buffer, made_again = watched()
-    look(buffer, made_again, seen(first))
-    look(buffer, made_again, seen(second))
-    buffer.seek(P0, 7)
+    buffer, partitions, made_again = watched()
+    look(partitions, made_again, seen(first))
+    look(partitions, made_again, seen(second))
+    partitions.seek(P0, 7)
     assert buffer.take(10) == []
-    assert buffer.state(P0).position == 7
-    assert buffer.topic_ids() == {P0: second}
+    assert partitions.state(P0).position == 7
+    assert partitions.topic_ids() == {P0: second}

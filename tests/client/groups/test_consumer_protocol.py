@@ -69,7 +69,7 @@ def test_what_is_assigned_while_a_callback_runs_is_taken_when_it_ends(
         if partitions and not has_waited:
             has_waited = True
             group.close(first)
-            eventually(lambda: second._core._group.phase == "assigned")
+            eventually(lambda: second._core.rebalances.group.phase == "assigned")
 
     second.subscribe([topic], on_assigned=wait_for_more)
     with second:

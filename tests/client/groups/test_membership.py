@@ -247,7 +247,7 @@ def test_what_was_read_is_committed_by_a_member_that_leaves_before_it_hears_of_t
     }
     leaving = classic_group.member([topic], **settings)
     classic_group.poll_until(lambda: len(classic_group.records) == 10)
-    membership: Any = leaving._core._group
+    membership: Any = leaving._core.rebalances.group
     slow = SlowToHear(None)
     joining_connection = classic_group_module.joining_connection
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from barnabas import aio
-from barnabas.client.produce.partition_queue import PartitionQueue
+from barnabas.client.produce.batches.partition_queue import PartitionQueue
 from barnabas.errors import KafkaTimeoutError
 from barnabas.testing import EmbeddedBroker
 

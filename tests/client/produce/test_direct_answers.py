@@ -76,7 +76,7 @@ def test_records_are_delivered_once_and_in_order_while_the_loop_does_something_e
     with Producer(broker.bootstrap, **settings) as producer:
         count = warm_up(producer, topic, eventually)
         is_over = threading.Event()
-        producer._thread.call(lambda: is_over.wait(TIMEOUT))
+        producer._loop.call(lambda: is_over.wait(TIMEOUT))
         for number in range(50):
             delivery = producer.send(topic, b"%d" % number, partition=0)
             assert delivery.result(TIMEOUT).offset == count + number
@@ -97,7 +97,7 @@ def test_what_is_handed_over_while_a_batch_is_under_way_leaves_as_one_without_th
         count = warm_up(producer, topic, eventually)
         batches = producer.stats().batches_sent
         is_over = threading.Event()
-        producer._thread.call(lambda: is_over.wait(TIMEOUT))
+        producer._loop.call(lambda: is_over.wait(TIMEOUT))
         own_broker.pause()
         deliveries = [producer.send(topic, b"%d" % number, partition=0) for number in range(50)]
         own_broker.resume()

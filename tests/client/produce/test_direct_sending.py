@@ -71,7 +71,7 @@ def test_a_record_leaves_while_the_thread_of_the_loop_does_something_else(
     with Producer(broker.bootstrap, linger_ms=0) as producer:
         warm_up(producer, topic, eventually)
         is_over = threading.Event()
-        producer._thread.call(lambda: is_over.wait(TIMEOUT))
+        producer._loop.call(lambda: is_over.wait(TIMEOUT))
         delivery = producer.send(topic, b"direct", partition=0)
         assert has_sent_directly(producer)
         is_over.set()

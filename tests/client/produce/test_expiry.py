@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.client.produce.expiry import ExpiryWatch
-from barnabas.client.produce.partition_queue import PartitionQueue
+from barnabas.client.produce.batches.expiry import ExpiryWatch
+from barnabas.client.produce.batches.partition_queue import PartitionQueue
 from barnabas.types import TopicPartition
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from barnabas import TopicPartition
 from barnabas._kernel import Accumulator, scan_batches
-from barnabas.client.produce.partition_queue import HIGHEST_EPOCH, PartitionQueue, PendingBatch
+from barnabas.client.produce.batches.partition_queue import HIGHEST_EPOCH, PartitionQueue, PendingBatch
 
 NOW = 100.0
 

@@ -16,7 +16,7 @@ import pytest
 
 from barnabas import TopicPartition
 from barnabas._kernel import Accumulator, scan_batches
-from barnabas.client.produce.partition_queue import PartitionQueue, PendingBatch
+from barnabas.client.produce.batches.partition_queue import PartitionQueue, PendingBatch
 
 PRODUCER_ID = 7
 MAX_IN_FLIGHT = 5

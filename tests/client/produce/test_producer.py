@@ -11,7 +11,7 @@ from tests.waiting import NEVER_MS, Patience
 
 from barnabas import RecordMetadata, aio
 from barnabas.broker_errors import InvalidTopicError, UnknownTopicOrPartitionError
-from barnabas.client.produce.partition_queue import PendingBatch
+from barnabas.client.produce.batches.partition_queue import PendingBatch
 from barnabas.errors import (
     BootstrapError,
     BufferFullError,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import kafka.errors
 
 from barnabas import broker_errors, errors
-from barnabas.compat.kafka_python.values.failures import failure_of, no_brokers
+from barnabas.compat.kafka_engine.values.failures import failure_of, no_brokers
 
 
 def instances() -> Iterator[errors.BarnabasError]:

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from barnabas.compat.kafka_python.generations import ENVIRONMENT_VARIABLE
+from barnabas.compat.kafka_engine.generations import ENVIRONMENT_VARIABLE
 
 HERE = Path(__file__).parent
 NEWEST = "3"

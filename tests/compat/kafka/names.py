@@ -21,7 +21,7 @@ from typing import Any
 from tests.compat.kafka.argued_names import ARGUED, PARAMETERS, Argued, is_argued
 from tests.compat.kafka.generation_runs import HERE, genuine, ours_with
 
-from barnabas.compat.kafka_python.generations import GENERATIONS
+from barnabas.compat.kafka_engine.generations import GENERATIONS
 
 PAGE = HERE.parents[2] / "docs" / "kafka-python-names.md"
 SCRIPT = HERE / "inventory_script.py"

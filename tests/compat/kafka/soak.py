@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import barnabas
-from barnabas.compat.kafka_python.generations import GENERATIONS
+from barnabas.compat.kafka_engine.generations import GENERATIONS
 from barnabas.testing import ApacheKafka, ApacheKafkaCluster, EmbeddedBroker
 
 HERE = Path(__file__).parent

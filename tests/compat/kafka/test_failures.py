@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.compat.kafka.generation_runs import ours
 
-from barnabas.compat.kafka_python.generations import GENERATIONS
+from barnabas.compat.kafka_engine.generations import GENERATIONS
 
 ALL = pytest.mark.parametrize("generation", GENERATIONS)
 

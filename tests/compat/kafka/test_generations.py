@@ -8,7 +8,7 @@ from textwrap import dedent
 
 import pytest
 
-from barnabas.compat.kafka_python.generations import ENVIRONMENT_VARIABLE, GENERATIONS, differences
+from barnabas.compat.kafka_engine.generations import ENVIRONMENT_VARIABLE, GENERATIONS, differences
 
 VERSION = "import kafka; print(kafka.__version__)"
 

@@ -6,7 +6,7 @@ import pytest
 from tests.compat.kafka.generation_runs import ours_with
 from tests.compat.kafka.names import PAGE, missing, page
 
-from barnabas.compat.kafka_python.generations import GENERATIONS
+from barnabas.compat.kafka_engine.generations import GENERATIONS
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)

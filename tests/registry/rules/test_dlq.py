@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from contextlib import closing
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -151,15 +152,14 @@ RULES = RuleSet(
 def test_the_call_fails_and_names_rule_and_subject(embedded_broker: Any, make_topic: Any) -> None:
     topic = make_topic(embedded_broker)
     with Producer(embedded_broker.bootstrap) as producer:
-        engine = engine_with(DlqAction())
-        engine.configure(None, {"producer": producer, "dlq.topic": topic})
-        set_original_key("the key")
-        with pytest.raises(
-            SerializationError, match=r"^rule 'check' .* of subject 's' failed: Could not find"
-        ):
-            engine.run(Place(), "s", ours.RuleMode.WRITE, None, Schema("{}", rule_set=RULES), {"a": 1})
-        clear_original_key()
-        engine.close()
+        with closing(engine_with(DlqAction())) as engine:
+            engine.configure(None, {"producer": producer, "dlq.topic": topic})
+            set_original_key("the key")
+            with pytest.raises(
+                SerializationError, match=r"^rule 'check' .* of subject 's' failed: Could not find"
+            ):
+                engine.run(Place(), "s", ours.RuleMode.WRITE, None, Schema("{}", rule_set=RULES), {"a": 1})
+            clear_original_key()
         ((key, value, headers),) = read(embedded_broker, topic, 1)
     assert (key, value) == (b"the key", b'{"a": 1}')
     assert ("__rule.name", b"check") in headers
@@ -210,8 +210,8 @@ def test_a_dead_letter_topic_that_does_not_exist_is_told_before_max_block_ms(
     with (
         Producer(embedded_broker.bootstrap, allow_auto_create_topics=False, max_block_ms=600_000) as producer,
         Admin(embedded_broker.bootstrap) as admin,
+        closing(engine_with(DlqAction(producer))) as engine,
     ):
-        engine = engine_with(DlqAction(producer))
         told = (
             rf"^rule 'check' \(NOBODY, WRITE\) of subject 's' failed: .*; it could not be sent to the dead "
             rf"letter topic {name}: the topic does not exist: create it, or correct dlq\.topic of the rule"
@@ -223,7 +223,6 @@ def test_a_dead_letter_topic_that_does_not_exist_is_told_before_max_block_ms(
         for _ in range(2):
             with pytest.raises(SerializationError, match=r"Could not find rule executor of type NOBODY$"):
                 engine.run(Place(), "s", ours.RuleMode.WRITE, None, failing(name), {"a": 1})
-        engine.close()
     assert len(read(embedded_broker, name, 2)) == 2
 
 

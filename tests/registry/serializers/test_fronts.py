@@ -1,10 +1,9 @@
-"""Serializers for plain calls and for asyncio: the same arguments, the same results; safe in threads; and by
-real registries and brokers."""
+"""Serializers for plain calls and for asyncio: the same results; safe in threads; and by real registries and
+brokers."""
 
 from __future__ import annotations
 
 import asyncio
-import inspect
 import pickle
 import subprocess
 import sys
@@ -28,25 +27,6 @@ ORDER = (
     '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}, '
     '{"name": "note", "type": ["null", "string"], "default": null}]}'
 )
-FRONTS = (
-    "AvroSerializer",
-    "AvroDeserializer",
-    "JSONSerializer",
-    "JSONDeserializer",
-    "ProtobufSerializer",
-    "ProtobufDeserializer",
-)
-
-
-@pytest.mark.parametrize("name", FRONTS)
-def test_both_fronts_take_the_same(name: str) -> None:
-    plain, awaited = getattr(barnabas.registry, name), getattr(aio, name)
-    assert inspect.signature(plain) == inspect.signature(awaited)
-    calls = [each for each in ("__call__", "value_of", "key_of") if hasattr(plain, each)]
-    for call in calls:
-        assert inspect.signature(getattr(plain, call)) == inspect.signature(getattr(awaited, call))
-        assert inspect.iscoroutinefunction(getattr(awaited, call))
-    assert plain.__doc__ == awaited.__doc__
 
 
 def test_a_registry_of_others_takes_what_serializers_register(apicurio: str, subject: str) -> None:

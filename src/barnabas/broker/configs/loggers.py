@@ -19,7 +19,7 @@ _LOGGERS: Mapping[str, logging.Logger] = {
         "kafka.server.BrokerServer": "barnabas.broker.server",
         "kafka.server.KafkaApis": "barnabas.broker.handlers",
         "kafka.server.ReplicaManager": "barnabas.broker.cluster",
-        "org.apache.kafka.coordinator.group.GroupCoordinatorService": "barnabas.broker.coordinator",
+        "org.apache.kafka.coordinator.group.GroupCoordinatorService": "barnabas.broker.groups",
         ROOT: "barnabas",
     }.items()
 }

@@ -6,22 +6,20 @@ what the settings mean.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from barnabas.broker.log.files import described
-from barnabas.broker_errors import KafkaStorageError
+from barnabas.broker.metadata_part import Keep
 
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class NamedSettings:
-    """`kept` is what is on disk once `save` returns, which raises OSError where it cannot. `version` grows
-    with every change."""
+    """`kept` is what is on disk once `keep` returns. `version` grows with every change."""
 
-    def __init__(self, kept: dict[str, dict[str, str]], save: Callable[[], None]) -> None:
+    def __init__(self, kept: dict[str, dict[str, str]], keep: Keep) -> None:
         self._kept = kept
-        self._save = save
+        self._keep = keep
         self.version = 0
 
     def __iter__(self) -> Iterator[str]:
@@ -36,11 +34,7 @@ class NamedSettings:
         if settings == (before or {}):
             return
         self._put(name, settings)
-        try:
-            self._save()
-        except OSError as error:
-            self._put(name, before or {})
-            raise KafkaStorageError(f"cannot keep the settings of {name}: {described(error)}") from error
+        self._keep(f"keep the settings of {name}", lambda: self._put(name, before or {}))
         self.version += 1
 
     def _put(self, name: str, settings: Mapping[str, str]) -> None:

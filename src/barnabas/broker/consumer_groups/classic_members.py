@@ -11,14 +11,20 @@ import uuid
 from collections.abc import Iterable
 from typing import Protocol
 
+from barnabas.broker.classic_groups.consumer_protocol import (
+    decoded_assignment,
+    decoded_subscription,
+    encoded_assignment,
+)
+from barnabas.broker.classic_groups.coordinator import CONSUMER_TYPE, ClassicGroupCoordinator
+from barnabas.broker.classic_groups.join_attempt import JoinAttempt, MemberIdGivenError
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.consumer_groups.assignors import TopicIdPartition
 from barnabas.broker.consumer_groups.group import ClassicSide, ConsumerGroup, ConsumerMember, Reconciliation
 from barnabas.broker.consumer_groups.records import by_topic
-from barnabas.broker.consumer_protocol import decoded_assignment, decoded_subscription, encoded_assignment
-from barnabas.broker.coordinator import CONSUMER_TYPE, GroupCoordinator, JoinAttempt, MemberIdGivenError
-from barnabas.broker.group import Group, JoinResult, Member
-from barnabas.broker.group_records import encoded_key
+from barnabas.broker.groups.directory import GroupDirectory
+from barnabas.broker.groups.group import Group, JoinResult, Member, MemberIdentity
+from barnabas.broker.groups.records import encoded_key
 from barnabas.broker_errors import (
     CoordinatorNotAvailableError,
     FencedInstanceIdError,
@@ -31,6 +37,7 @@ from barnabas.broker_errors import (
 )
 from barnabas.errors import BrokenProtocolError
 from barnabas.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from barnabas.protocol.messages.group_metadata_key import GroupMetadataKey
 
 
 class ConsumerGroups(Protocol):
@@ -65,10 +72,17 @@ class ConsumerGroups(Protocol):
 class ClassicMembers:
     """Every method raises subclasses of BrokerError."""
 
-    def __init__(self, cluster: Cluster, coordinator: ConsumerGroups, groups: GroupCoordinator) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        coordinator: ConsumerGroups,
+        groups: GroupDirectory,
+        classic_groups: ClassicGroupCoordinator,
+    ) -> None:
         self._cluster = cluster
         self._coordinator = coordinator
         self._groups = groups
+        self._classic_groups = classic_groups
 
     # Requests
 
@@ -116,24 +130,20 @@ class ClassicMembers:
             return self._coordinator.replace_member(group, group.members[known_id], new_id)
         return self._find(group, attempt.member_id, instance)
 
-    def sync(
-        self, group_id: str, generation: int, member_id: str, group_instance_id: str | None
-    ) -> tuple[str, bytes]:
+    def sync(self, identity: MemberIdentity) -> tuple[str, bytes]:
         """The protocol, and the member's part."""
-        group, member, side = self._checked(group_id, generation, member_id, group_instance_id)
+        group, member, side = self._checked(identity)
         is_behind = group.epoch > member.epoch and member.state is not Reconciliation.UNREVOKED_PARTITIONS
         if is_behind:
             self._coordinator.begin_deadline(group, member)
-            raise RebalanceInProgressError(f"group {group_id} rebalances")
+            raise RebalanceInProgressError(f"group {group.group_id} rebalances")
         self._coordinator.end_deadline(member)
         self._coordinator.restart_session(group, member)
         name, metadata = side.protocols[0]
         return name, self._assignment(member.assigned, metadata)
 
-    def heartbeat(
-        self, group_id: str, generation: int, member_id: str, group_instance_id: str | None
-    ) -> None:
-        group, member, _ = self._checked(group_id, generation, member_id, group_instance_id)
+    def heartbeat(self, identity: MemberIdentity) -> None:
+        group, member, _ = self._checked(identity)
         self._coordinator.restart_session(group, member)
         is_released = member.state is Reconciliation.UNRELEASED_PARTITIONS and not group.waits_for_others(
             member
@@ -146,7 +156,7 @@ class ClassicMembers:
         ):
             if member.rebalance_timer is None:
                 self._coordinator.begin_deadline(group, member)
-            raise RebalanceInProgressError(f"group {group_id} rebalances")
+            raise RebalanceInProgressError(f"group {group.group_id} rebalances")
 
     def leave(self, group_id: str, member_id: str, group_instance_id: str | None) -> None:
         """A member of either protocol may be removed so, as an administrator does."""
@@ -155,15 +165,15 @@ class ClassicMembers:
             member_id = group.static_members.get(group_instance_id, "")
         self._coordinator.remove(group, self._find(group, member_id, group_instance_id), "leaves")
 
-    def _checked(
-        self, group_id: str, generation: int, member_id: str, group_instance_id: str | None
-    ) -> tuple[ConsumerGroup, ConsumerMember, ClassicSide]:
-        group = self._coordinator.group(group_id)
-        member = self._find(group, member_id, group_instance_id)
+    def _checked(self, identity: MemberIdentity) -> tuple[ConsumerGroup, ConsumerMember, ClassicSide]:
+        group = self._coordinator.group(identity.group_id)
+        member = self._find(group, identity.member_id, identity.group_instance_id)
         if member.classic is None:
-            raise UnknownMemberIdError(f"member {member_id} does not speak the classic protocol")
-        if generation != member.epoch:
-            raise IllegalGenerationError(f"member {member_id} is in epoch {member.epoch}, not {generation}")
+            raise UnknownMemberIdError(f"member {member.member_id} does not speak the classic protocol")
+        if identity.generation != member.epoch:
+            raise IllegalGenerationError(
+                f"member {member.member_id} is in epoch {member.epoch}, not {identity.generation}"
+            )
         return group, member, member.classic
 
     @staticmethod
@@ -182,7 +192,8 @@ class ClassicMembers:
     # From one protocol to the other
 
     def take_over(self, classic: Group) -> ConsumerGroup:
-        """The group that a classic one becomes when a member of the consumer protocol joins it."""
+        """The group that a classic one becomes when a member of the consumer protocol joins it. The classic
+        one is as it was."""
         if classic.protocol_type != CONSUMER_TYPE:
             raise GroupIdNotFoundError(f"Group {classic.group_id} is not a consumer group.")
         group = ConsumerGroup(classic.group_id, epoch=classic.generation, assignment_epoch=classic.generation)
@@ -205,7 +216,8 @@ class ClassicMembers:
             )
             group.target[member.member_id] = assigned
         # As if the group had written it, so that it takes it back.
-        group.written = {encoded_key(key): (key, b"") for key in self._groups.give_up_members(classic)}
+        key = GroupMetadataKey(classic.group_id)
+        group.written = {encoded_key(key): (key, b"")}
         return group
 
     def hand_over(self, group: ConsumerGroup) -> None:
@@ -226,7 +238,7 @@ class ClassicMembers:
         ]
         self._coordinator.stop_timers(group)
         try:
-            self._groups.take_members(self._groups.groups[group.group_id], group.epoch, members)
+            self._classic_groups.take_members(self._groups.by_name[group.group_id], group.epoch, members)
         except KafkaStorageError as error:
             raise CoordinatorNotAvailableError(error.context) from error
 

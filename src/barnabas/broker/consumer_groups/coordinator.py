@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from barnabas._kernel import NamePattern
+from barnabas.broker.classic_groups.coordinator import ClassicGroupCoordinator
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.consumer_groups.assignors import ASSIGNORS, TopicIdPartition
 from barnabas.broker.consumer_groups.classic_members import ClassicMembers
@@ -22,9 +23,9 @@ from barnabas.broker.consumer_groups.group import (
     Reconciliation,
 )
 from barnabas.broker.consumer_groups.records import entries_of, member_entries, take_up
-from barnabas.broker.coordinator import GroupCoordinator
-from barnabas.broker.group_records import ConsumerGroupKey
-from barnabas.broker.group_store import GroupStore
+from barnabas.broker.groups.directory import GroupDirectory
+from barnabas.broker.groups.records import ConsumerGroupKey
+from barnabas.broker.groups.store import GroupStore
 from barnabas.broker.heartbeat_groups.coordinator import (
     GroupKind,
     HeartbeatGroupCoordinator,
@@ -39,6 +40,7 @@ from barnabas.broker.heartbeat_groups.group import (
 )
 from barnabas.broker.name_pattern import NamePatternError, name_pattern
 from barnabas.broker_errors import (
+    CoordinatorNotAvailableError,
     FencedInstanceIdError,
     GroupIdNotFoundError,
     InvalidRegularExpressionError,
@@ -97,18 +99,31 @@ CONSUMER = GroupKind(
 class ConsumerGroupCoordinator(HeartbeatGroupCoordinator[ConsumerGroup, ConsumerMember]):
     """Members may speak the classic protocol: those are with `ClassicMembers`."""
 
-    def __init__(self, cluster: Cluster, store: GroupStore, groups: GroupCoordinator) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        store: GroupStore,
+        groups: GroupDirectory,
+        classic_groups: ClassicGroupCoordinator,
+    ) -> None:
         super().__init__(CONSUMER, cluster, store, groups)
+        self._classic_groups = classic_groups
         self._matched: dict[str, list[str]] = {}
         self._matched_at = 0
-        self.classic_members = ClassicMembers(cluster, self, groups)
-        groups.classic_members = self.classic_members
+        self.classic_members = ClassicMembers(cluster, self, groups, classic_groups)
+        classic_groups.mixed_groups = self.classic_members
 
     def _resume(self, group: ConsumerGroup) -> None:
         group.partition_counts = self._partition_counts(self._subscriptions(group))
         for member in group.members.values():
             if member.classic is None:
                 self._watch_rebalance(group, member)
+
+    def _hand_on(self, group: ConsumerGroup, before: ConsumerGroup) -> None:
+        group.partition_counts = before.partition_counts
+        for member in group.members.values():
+            if member.member_id in before.members:
+                member.may_see = before.members[member.member_id].may_see
 
     # Heartbeats
 
@@ -134,7 +149,7 @@ class ConsumerGroupCoordinator(HeartbeatGroupCoordinator[ConsumerGroup, Consumer
         try:
             return self.group(group_id)
         except GroupIdNotFoundError:
-            shared = self._groups.groups.get(group_id)
+            shared = self._groups.by_name.get(group_id)
             if shared is not None and shared.consumers is not None:
                 raise
             raise GroupIdNotFoundError(f"Consumer group {group_id} not found.") from None
@@ -151,26 +166,32 @@ class ConsumerGroupCoordinator(HeartbeatGroupCoordinator[ConsumerGroup, Consumer
 
         Raises: CoordinatorNotAvailableError.
         """
-        if has_changed or self._topics_changed(group):
+        subscriptions = self._subscriptions(group)
+        counts = self._partition_counts(subscriptions)
+        is_new_epoch = has_changed or counts != group.partition_counts
+        if is_new_epoch:
             group.epoch += 1
-        is_assigned = self._assign(group)
+        is_assigned = self._assign(group, subscriptions, counts)
         group.reconcile(member, owned)
         self.restart_session(group, member)
         if member.classic is None:
             self._watch_rebalance(group, member)
-        self.write(group, None if is_assigned else member)
+        self.write(group, None if is_new_epoch or is_assigned else member)
+        # Not before: with the next heartbeat an epoch that could not be written begins again.
+        group.partition_counts = counts
 
     def _group_to_join(self, group_id: str) -> ConsumerGroup:
         group = self.groups.get(group_id)
         if group is not None:
             return group
-        classic = self._groups.groups.get(group_id)
+        classic = self._groups.by_name.get(group_id)
         if classic is not None and classic.consumers is not None:
             raise GroupIdNotFoundError(f"Group {group_id} is not a consumer group.")
         if classic is not None and classic.members:
             group = self.classic_members.take_over(classic)
+            self.write_first(group)
+            self._classic_groups.give_up_members(classic)
             self.attach(group)
-            self.write(group)
             return group
         return ConsumerGroup(group_id, epoch=FIRST_EPOCH)
 
@@ -184,7 +205,6 @@ class ConsumerGroupCoordinator(HeartbeatGroupCoordinator[ConsumerGroup, Consumer
     def add_member(self, group: ConsumerGroup, member: ConsumerMember) -> ConsumerMember:
         self.check_room(group)
         group.add(member)
-        self.attach(group)
         logger.info("group %s: member %s joins", group.group_id, member.member_id)
         return member
 
@@ -239,7 +259,7 @@ class ConsumerGroupCoordinator(HeartbeatGroupCoordinator[ConsumerGroup, Consumer
         if target is not None:
             group.target[member_id] = target
         # The old one's records are to go.
-        group.is_behind = True
+        group.has_replaced_member = True
         return member
 
     def _take_in(self, group: ConsumerGroup, member: ConsumerMember, beat: Heartbeat) -> bool:
@@ -286,20 +306,20 @@ class ConsumerGroupCoordinator(HeartbeatGroupCoordinator[ConsumerGroup, Consumer
         wanted = frozenset[uuid.UUID]().union(*subscriptions.values())
         return {topic_id: len(self._cluster.topic_by_id(topic_id).partitions) for topic_id in wanted}
 
-    def _topics_changed(self, group: ConsumerGroup) -> bool:
-        return self._partition_counts(self._subscriptions(group)) != group.partition_counts
-
-    def _assign(self, group: ConsumerGroup) -> bool:
+    def _assign(
+        self,
+        group: ConsumerGroup,
+        subscriptions: dict[str, frozenset[uuid.UUID]],
+        counts: dict[uuid.UUID, int],
+    ) -> bool:
         """Whether there was anything to assign anew, and its time had come."""
         if group.epoch <= group.assignment_epoch:
             return False
-        subscriptions = self._subscriptions(group)
-        group.partition_counts = self._partition_counts(subscriptions)
         interval_ms = self.settings(group.group_id).number("consumer.assignment.interval.ms")
         if group.assigned_ms and now_ms() < group.assigned_ms + interval_ms:
             return False
         assign = ASSIGNORS[group.assignor_name]
-        group.target = dict(assign(subscriptions, group.partition_counts, group.target))
+        group.target = dict(assign(subscriptions, counts, group.target))
         group.assignment_epoch, group.assigned_ms = group.epoch, now_ms()
         return True
 
@@ -326,7 +346,11 @@ class ConsumerGroupCoordinator(HeartbeatGroupCoordinator[ConsumerGroup, Consumer
     def _go_on(self, group: ConsumerGroup) -> None:
         if group.has_classic_members_alone:
             # In the same epoch: what members commit meanwhile holds.
-            self.classic_members.hand_over(group)
+            try:
+                self.classic_members.hand_over(group)
+            except CoordinatorNotAvailableError:
+                self.restore(group)
+                raise
         else:
             super()._go_on(group)
 

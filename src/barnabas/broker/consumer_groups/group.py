@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 
 from barnabas.broker.consumer_groups.assignors import ASSIGNORS, TopicIdPartition
-from barnabas.broker.group import Protocols
+from barnabas.broker.groups.group import Protocols
 from barnabas.broker.heartbeat_groups.group import JOINING_EPOCH, HeartbeatGroup, HeartbeatMember
 from barnabas.broker.name_pattern import name_pattern
 from barnabas.broker_errors import (

@@ -16,7 +16,7 @@ from barnabas.broker.consumer_groups.group import (
     ConsumerMember,
     Reconciliation,
 )
-from barnabas.broker.group_records import ConsumerGroupKey
+from barnabas.broker.groups.records import ConsumerGroupKey
 from barnabas.protocol.messages.consumer_group_current_member_assignment_key import (
     ConsumerGroupCurrentMemberAssignmentKey,
 )

@@ -1,1 +1,1 @@
-"""A delegation token (KIP-48): what is kept of one, and for how long it counts."""
+"""Delegation tokens (KIP-48): what is kept of one, for how long it counts, and how they are changed."""

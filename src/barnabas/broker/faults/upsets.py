@@ -75,9 +75,12 @@ class BrokerUpsets:
         consumers = parts.consumer_groups.groups.get(group)
         if consumers is not None and consumers.members:
             for member in list(consumers.members.values()):
+                if parts.consumer_groups.groups.get(group) is not consumers:
+                    # Members of the classic protocol are left, and join again.
+                    return
                 parts.consumer_groups.remove(consumers, member, "was expelled by a fault")
             return
-        if not parts.groups.force_rebalance(group):
+        if not parts.classic_groups.force_rebalance(group):
             raise FaultRuleError(f"group {group} has no members")
 
     @property

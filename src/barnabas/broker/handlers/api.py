@@ -7,20 +7,22 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from barnabas.broker.acl_store import AclStore
+from barnabas.broker.authorization.acl_store import AclStore
 from barnabas.broker.authorization.authorizer import Authorizer
+from barnabas.broker.classic_groups.coordinator import ClassicGroupCoordinator
 from barnabas.broker.client_connection import ClientConnection
 from barnabas.broker.client_telemetry import ClientTelemetry
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.consumer_groups.coordinator import ConsumerGroupCoordinator
 from barnabas.broker.controller import Controller
-from barnabas.broker.coordinator import GroupCoordinator
+from barnabas.broker.delegation_tokens.token_store import DelegationTokenStore
 from barnabas.broker.fetch_sessions import FetchSessions
-from barnabas.broker.group_store import GroupStore
-from barnabas.broker.login.token_store import DelegationTokenStore
+from barnabas.broker.groups.directory import GroupDirectory
+from barnabas.broker.groups.offset_coordinator import OffsetCoordinator
+from barnabas.broker.groups.store import GroupStore
 from barnabas.broker.principal import Principal
-from barnabas.broker.quota_store import QuotaStore
 from barnabas.broker.quotas.client_throttle import ClientThrottle
+from barnabas.broker.quotas.quota_store import QuotaStore
 from barnabas.broker.share_groups.coordinator import ShareGroupCoordinator
 from barnabas.broker.share_groups.lending import ShareLending
 from barnabas.broker.share_groups.share_state_store import ShareStateStore
@@ -31,7 +33,7 @@ from barnabas.broker.transactions.transaction_store import TransactionStore
 from barnabas.protocol.schema import Request, Response
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class BrokerParts:
     """What handlers work on."""
 
@@ -43,7 +45,9 @@ class BrokerParts:
     tokens: DelegationTokenStore
     quotas: QuotaStore
     throttle: ClientThrottle
-    groups: GroupCoordinator
+    groups: GroupDirectory
+    offsets: OffsetCoordinator
+    classic_groups: ClassicGroupCoordinator
     consumer_groups: ConsumerGroupCoordinator
     share_groups: ShareGroupCoordinator
     share_states: ShareStateStore
@@ -63,7 +67,9 @@ class BrokerParts:
     """Of each node."""
 
     def __post_init__(self) -> None:
-        self.telemetry = {node: ClientTelemetry(self.cluster.client_metrics) for node in self.cluster.nodes}
+        self.telemetry = {
+            node: ClientTelemetry(self.cluster.metadata.client_metrics) for node in self.cluster.nodes
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ def behind_feature(
 
     @wraps(handle)
     async def handle_or_refuse(call: Call, request: RequestT) -> ResponseT:
-        if call.parts.cluster.feature_level(feature) > 0:
+        if call.parts.cluster.features.level(feature) > 0:
             return await handle(call, request)
         return refuse(request, ErrorCode.UNSUPPORTED_VERSION)
 

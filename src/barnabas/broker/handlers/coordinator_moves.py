@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from barnabas.broker.cluster import Cluster
-from barnabas.broker.coordinator import GroupCoordinator
-from barnabas.broker.group_store import GroupStore, KeptEntry
+from barnabas.broker.groups.directory import GroupDirectory
+from barnabas.broker.groups.store import GroupStore, KeptEntry
 from barnabas.broker.share_groups.lending import ShareLending
 from barnabas.broker.share_groups.share_state_store import ShareStateStore
 from barnabas.broker.topic import INTERNAL_TOPICS, OFFSETS_TOPIC, TRANSACTIONS_TOPIC, Partition
@@ -26,8 +26,8 @@ from barnabas.errors import BrokenProtocolError, CorruptBatchError
 logger = logging.getLogger(__name__)
 
 
-class LoadedGroups(Protocol):
-    """Groups of one protocol, whose records are with those of all groups."""
+class KeptWithGroups(Protocol):
+    """Who has offsets, or members of one protocol: what is written of them is with the records of groups."""
 
     def load(self, entries: Iterable[KeptEntry | KeptEnd]) -> None: ...
 
@@ -39,19 +39,20 @@ class CoordinatorMoves:
 
     def __init__(
         self,
+        *,
         cluster: Cluster,
-        groups: GroupCoordinator,
-        protocols: Sequence[LoadedGroups],
+        groups: GroupDirectory,
+        kept_with_groups: Sequence[KeptWithGroups],
         group_store: GroupStore,
         transactions: TransactionManager,
         transaction_store: TransactionStore,
         share_states: ShareStateStore,
         share_lending: ShareLending,
     ) -> None:
-        """`protocols`: who has members of groups beside `groups`."""
+        """`kept_with_groups`: in the order in which they are loaded."""
         self._cluster = cluster
         self._groups = groups
-        self._protocols = protocols
+        self._kept_with_groups = kept_with_groups
         self._group_store = group_store
         self._transactions = transactions
         self._transaction_store = transaction_store
@@ -87,13 +88,14 @@ class CoordinatorMoves:
 
     def _read_groups(self, partition: Partition, *, is_led: bool) -> None:
         kept_here = self._group_store.partition_for
-        gone = [name for name in self._groups.groups if kept_here(name) is partition]
-        for groups in (*self._protocols, self._groups):
-            groups.unload(gone)
+        gone = [name for name in self._groups.by_name if kept_here(name) is partition]
+        for part in self._kept_with_groups:
+            part.unload(gone)
+        self._groups.unload(gone)
         if is_led:
             entries = list(self._group_store.load(partition))
-            for groups in (self._groups, *self._protocols):
-                groups.load(entries)
+            for part in self._kept_with_groups:
+                part.load(entries)
 
     def _read_transactions(self, partition: Partition, *, is_led: bool) -> None:
         kept_here = self._transaction_store.topic.partition_for

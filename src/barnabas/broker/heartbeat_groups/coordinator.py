@@ -1,5 +1,5 @@
-"""What the coordinators of groups with heartbeats have in common: which groups there are, sessions, and that
-what is answered is on disk first.
+"""What the coordinators of groups with heartbeats have in common: which groups there are, sessions, that what
+is answered is on disk first, and that a group is again as it is on disk where a change cannot be written.
 
 Must not know requests and responses, nor what is assigned.
 """
@@ -14,12 +14,12 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.configs.group_settings import GroupSettings
-from barnabas.broker.coordinator import GroupCoordinator
-from barnabas.broker.group import Consumers
-from barnabas.broker.group_records import Key
-from barnabas.broker.group_store import GroupStore, KeptEntry
+from barnabas.broker.groups.directory import GroupDirectory
+from barnabas.broker.groups.group import Consumers
+from barnabas.broker.groups.records import Key
+from barnabas.broker.groups.store import GroupStore, KeptEntry
 from barnabas.broker.heartbeat_groups.group import HeartbeatMember
-from barnabas.broker.heartbeat_groups.journal import GroupJournal, Written, note_written
+from barnabas.broker.heartbeat_groups.journal import GroupJournal, Written, note_written, written_entries
 from barnabas.broker.topics.state_topic import KeptEnd
 from barnabas.broker_errors import (
     CoordinatorNotAvailableError,
@@ -30,6 +30,9 @@ from barnabas.protocol.schema import Message
 
 logger = logging.getLogger(__name__)
 
+EXPEL_AGAIN_MS = 500
+"""After this time a member is expelled whose end could not be written. Kafka waits as long."""
+
 M = TypeVar("M", bound=HeartbeatMember)
 
 
@@ -37,7 +40,7 @@ class CoordinatedGroup(Consumers, Protocol[M]):
     epoch: int
     members: dict[str, M]
     written: Written
-    is_behind: bool
+    has_replaced_member: bool
 
     def remove(self, member: M) -> None: ...
 
@@ -58,11 +61,11 @@ class GroupKind(Generic[G, M]):
 
 
 class HeartbeatGroupCoordinator(Generic[G, M]):
-    """Belongs to one event loop; every method finishes at once. Names and offsets are with
-    `GroupCoordinator`, whose group of the same name has this one as its `consumers`."""
+    """Belongs to one event loop; every method finishes at once. In the `GroupDirectory` the group of the same
+    name, which has the offsets, has this one as its `consumers`."""
 
     def __init__(
-        self, kind: GroupKind[G, M], cluster: Cluster, store: GroupStore, groups: GroupCoordinator
+        self, kind: GroupKind[G, M], cluster: Cluster, store: GroupStore, groups: GroupDirectory
     ) -> None:
         self._kind = kind
         self._cluster = cluster
@@ -96,6 +99,9 @@ class HeartbeatGroupCoordinator(Generic[G, M]):
     def _resume(self, group: G) -> None:
         """What else a group needs that was taken up."""
 
+    def _hand_on(self, group: G, before: G) -> None:
+        """What `group`, which was taken up, keeps of itself as it was in memory `before`."""
+
     def unload(self, group_ids: Iterable[str]) -> None:
         """Lets go of groups that another node coordinates from now on."""
         for group_id in group_ids:
@@ -112,7 +118,7 @@ class HeartbeatGroupCoordinator(Generic[G, M]):
         """Raises: GroupIdNotFoundError."""
         group = self.groups.get(group_id)
         if group is None:
-            is_other = group_id in self._groups.groups
+            is_other = group_id in self._groups.by_name
             raise GroupIdNotFoundError(
                 f"Group {group_id} is not a {self._kind.name} group."
                 if is_other
@@ -121,7 +127,7 @@ class HeartbeatGroupCoordinator(Generic[G, M]):
         return group
 
     def settings(self, group_id: str) -> GroupSettings:
-        return GroupSettings(self._cluster.group_settings.of(group_id), self._cluster.settings)
+        return GroupSettings(self._cluster.metadata.group_settings.of(group_id), self._cluster.settings)
 
     def attach(self, group: G) -> None:
         """Makes it the group of its name."""
@@ -151,7 +157,6 @@ class HeartbeatGroupCoordinator(Generic[G, M]):
     def _go_on(self, group: G) -> None:
         """Without a member that is gone. Raises: CoordinatorNotAvailableError."""
         group.epoch += 1
-        self._groups.tell_state(group)
         self.write(group)
 
     def expel(self, group: G, member: M, why: str) -> None:
@@ -159,6 +164,14 @@ class HeartbeatGroupCoordinator(Generic[G, M]):
             self.remove(group, member, why)
         except CoordinatorNotAvailableError as error:
             log_not_written(group.group_id, error)
+            self._expel_later(group.group_id, member.member_id, why)
+
+    def _expel_later(self, group_id: str, member_id: str, why: str) -> None:
+        group = self.groups.get(group_id)
+        member = None if group is None else group.members.get(member_id)
+        if group is not None and member is not None:
+            stop_timer(member.session_timer)
+            member.session_timer = self.later(EXPEL_AGAIN_MS, lambda: self.expel(group, member, why))
 
     # Time
 
@@ -183,17 +196,47 @@ class HeartbeatGroupCoordinator(Generic[G, M]):
     # Writing down
 
     def write(self, group: G, member: M | None = None) -> None:
-        """Brings the records on disk up to the group as it is. `member`: nothing else can have changed.
+        """Brings the records on disk up to the group as it is, which others see from then on. `member`:
+        nothing else can have changed.
 
-        Raises: CoordinatorNotAvailableError, and then the next time writes all.
+        Raises: CoordinatorNotAvailableError, and then the group is again as it is on disk, made again.
         """
-        are_all = member is None or group.is_behind
+        are_all = member is None or group.has_replaced_member
         entries = (
             self._kind.entries_of(group)
             if member is None or are_all
             else self._kind.member_entries(group, member)
         )
-        self._journal.write(group, entries, are_all=are_all)
+        try:
+            self._journal.write(group, entries, are_all=are_all)
+        except CoordinatorNotAvailableError:
+            self.restore(group)
+            raise
+        group.has_replaced_member = False
+        if self.groups.get(group.group_id) is group:
+            self._groups.tell_state(group)
+        else:
+            self.attach(group)
+
+    def write_first(self, group: G) -> None:
+        """Writes a group that nobody sees yet. Raises: CoordinatorNotAvailableError."""
+        self._journal.write(group, self._kind.entries_of(group), are_all=True)
+
+    def restore(self, group: G) -> None:
+        """What could not be written has not happened: in the group's place comes what is on disk, if
+        anything is."""
+        self.stop_timers(group)
+        if self.groups.get(group.group_id) is not group:
+            return
+        kept = self._kind.make(group.group_id)
+        for key, value in written_entries(group):
+            self._kind.take_up(kept, key, value)
+        kept.written = group.written
+        self.attach(kept)
+        self._resume(kept)
+        self._hand_on(kept, group)
+        for member in kept.members.values():
+            self.restart_session(kept, member)
 
 
 def log_not_written(group_id: str, error: CoordinatorNotAvailableError) -> None:

@@ -9,7 +9,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from barnabas.broker.group_records import Entry
+from barnabas.broker.groups.records import Entry
 from barnabas.broker.heartbeat_groups.journal import Written
 from barnabas.broker_errors import UnknownMemberIdError
 
@@ -50,7 +50,8 @@ class HeartbeatGroup(Generic[M, T]):
     members: dict[str, M] = field(default_factory=dict[str, Any])
     target: dict[str, T] = field(default_factory=dict[str, Any])
     written: Written = field(default_factory=Written)
-    is_behind: bool = False
+    has_replaced_member: bool = False
+    """Since the last time that it was written: records of a member that is no more are to go."""
 
     @property
     def is_empty(self) -> bool:

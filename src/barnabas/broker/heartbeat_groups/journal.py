@@ -5,11 +5,12 @@ Owns that the records on disk come to be those of the group as it is. Must not k
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from barnabas.broker.group_records import Entry, Key, encoded_key, encoded_value
-from barnabas.broker.group_store import GroupStore
+from barnabas.broker.groups.records import Entry, Key, decoded_entry, encoded_key, encoded_value
+from barnabas.broker.groups.store import GroupStore
+from barnabas.broker.topics.state_topic import KeptRecord
 from barnabas.broker_errors import CoordinatorNotAvailableError, KafkaStorageError
 from barnabas.protocol.schema import Message
 
@@ -22,8 +23,6 @@ class WrittenGroup(Protocol):
     def group_id(self) -> str: ...
 
     written: Written
-    is_behind: bool
-    """Whether they lack more than what the next heartbeat changes."""
 
 
 class GroupJournal:
@@ -33,7 +32,7 @@ class GroupJournal:
     def write(self, group: WrittenGroup, entries: Iterable[tuple[Key, Message]], *, are_all: bool) -> None:
         """Brings the records on disk up to `entries`. `are_all`: the group has no others any more.
 
-        Raises: CoordinatorNotAvailableError, and then the next time must write all.
+        Raises: CoordinatorNotAvailableError, and then they are as they were.
         """
         found = {encoded_key(key): (key, value, encoded_value(value)) for key, value in entries}
         changed: list[Entry] = [
@@ -47,12 +46,18 @@ class GroupJournal:
             try:
                 self._store.append(group.group_id, changed)
             except KafkaStorageError as error:
-                group.is_behind = True
                 raise CoordinatorNotAvailableError(error.context) from error
         for place in gone:
             del group.written[place]
         group.written.update({place: (key, encoded) for place, (key, _, encoded) in found.items()})
-        group.is_behind = False
+
+
+def written_entries(group: WrittenGroup) -> Iterator[Entry]:
+    """All records of the group on disk."""
+    for place, (_, value) in group.written.items():
+        entry = decoded_entry(KeptRecord(place, value, producer_id=-1, offset=-1))
+        assert entry is not None
+        yield entry
 
 
 def note_written(group: WrittenGroup, key: Key, value: Message | None) -> None:

@@ -1,6 +1,6 @@
 """The log of one partition: a row of segments, the last of which grows.
 
-Owns offsets, rolling, recovery, the producers' states and the leader epochs. Must not know requests, topics'
+Owns offsets, rolling, the producers' states and the leader epochs. Must not know requests, topics'
 metadata or time as anything but an argument. All methods belong to one thread.
 """
 
@@ -15,22 +15,25 @@ from typing import TYPE_CHECKING
 
 from barnabas import _kernel
 from barnabas._kernel import BatchInfo
-from barnabas.broker.log.damage import Damage, DamagedLogError, Rules
-from barnabas.broker.log.files import described, read_checkpoint, replace_file, write_checkpoint
-from barnabas.broker.log.leader_epochs import LeaderEpochs
+from barnabas.broker.log.damage import Rules
+from barnabas.broker.log.files import described
 from barnabas.broker.log.markers import EndMarker, end_marker
 from barnabas.broker.log.memory_files import AnyPath
 from barnabas.broker.log.offset_checkpoints import OWN_OFFSETS_FILE
-from barnabas.broker.log.producers import AbortedSpan, ProducerStates
+from barnabas.broker.log.producers import AbortedSpan
+from barnabas.broker.log.recovery import LogRecovery
+from barnabas.broker.log.retention import count_below, count_beyond_size, count_expired
 from barnabas.broker.log.segment import (
     MAX_RELATIVE_OFFSET,
     MOST_UNPACKED_BYTES,
     Found,
     Segment,
     UnreadableError,
+    described_damage,
     end_of_batches,
 )
 from barnabas.broker.log.settings import LogSettings
+from barnabas.broker.log.side_files import SideFiles
 from barnabas.broker_errors import CorruptMessageError, KafkaStorageError, OffsetOutOfRangeError
 from barnabas.protocol.file_part import FilePart
 from barnabas.types import TopicPartition
@@ -39,12 +42,6 @@ if TYPE_CHECKING:
     from barnabas._kernel import Buffer
 
 logger = logging.getLogger(__name__)
-
-LEADER_EPOCHS_FILE = "leader-epoch-checkpoint"
-# What a crash may leave behind and nothing refers to.
-UNFINISHED_SUFFIXES = (".cleaned", ".tmp")
-# Of the last segment after a crash nobody knows where it ends.
-NO_END = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +79,10 @@ class PartitionLog:
         self.leader_epoch = leader_epoch
         self.was_compacted = was_compacted
         """Whether offsets may be missing between batches, though the topic is not compacted any more."""
-        self.recovery_point = recovery_point
         self.first_dirty_offset = 0
         """Compaction has seen everything below this offset."""
         self.bytes_appended = 0
         """Grows with every append; tells a reader how much has come since it looked."""
-        self.log_start_offset = log_start_offset
-        self.log_end_offset = 0
         self.replicated_to: int | None = None
         """Up to where all replicas that count have this log; None: to its end."""
         self.on_written: Callable[[Buffer, Sequence[BatchInfo]], None] | None = None
@@ -96,153 +90,28 @@ class PartitionLog:
         self.last_flush_ms = now_ms
         self._storage_failed = False
         directory.mkdir(parents=True, exist_ok=True)
-        rows = read_checkpoint(directory / LEADER_EPOCHS_FILE) or []
-        self.leader_epochs = LeaderEpochs((int(row[0]), int(row[1])) for row in rows)
-        self.producers = ProducerStates()
-        self.segments: list[Segment] = []
-        try:
-            self._open(clean, now_ms)
-        except BaseException:
-            self.abandon()
-            raise
+        self._side_files = SideFiles(directory, partition)
+        recovery = LogRecovery(
+            directory,
+            partition,
+            index_interval_bytes=settings.index_interval_bytes,
+            is_contiguous=self._is_contiguous,
+            recovery_point=recovery_point,
+            log_start_offset=log_start_offset,
+            clean=clean,
+            now_ms=now_ms,
+        )
+        recovery.run()
+        self.segments, self.producers = recovery.segments, recovery.producers
+        self.leader_epochs = recovery.leader_epochs
+        self.recovery_point = recovery.recovery_point
+        self.log_start_offset, self.log_end_offset = recovery.log_start_offset, recovery.log_end_offset
         self.leader_epochs.assign(leader_epoch, self.log_end_offset)
-
-    # Opening
-
-    def _open(self, clean: bool, now_ms: int) -> None:
-        for path in self.directory.iterdir():
-            if path.suffix in UNFINISHED_SUFFIXES:
-                path.unlink()
-        bases = sorted(int(path.stem) for path in self.directory.glob("*.log"))
-        replay_from = self._load_producers(bases[0] if bases else 0)
-        for base, next_base in zip_longest(bases, bases[1:]):
-            segment = self._new_segment(base)
-            if self.segments and self.log_end_offset > base:
-                # A compaction that was cut short had merged this one into the one before.
-                self._remove_files(segment)
-                continue
-            self.segments.append(segment)
-            self._open_segment(segment, next_base, clean, replay_from, now_ms)
-        if not self.segments:
-            self.segments.append(self._new_segment(self.log_start_offset))
-            self.log_end_offset = self.log_start_offset
-        self._check_end()
-        self.active.remove_index_files()
-        self.log_start_offset = max(self.log_start_offset, self.segments[0].base_offset)
-        self.log_end_offset = max(self.log_end_offset, self.log_start_offset)
-        self.leader_epochs.truncate_from_end(self.log_end_offset)
-
-    def _open_segment(
-        self, segment: Segment, next_base: int | None, clean: bool, replay_from: int, now_ms: int
-    ) -> None:
-        """Indexes a segment and learns from it. Only what a write that was cut short has left at the log's
-        end is cut off: all else was acknowledged, and is told of when it is read.
-
-        Raises: DamagedLogError where records are missing before the next segment.
-        """
-        self.log_end_offset = max(self.log_end_offset, segment.base_offset)
-        known_end = next_base if next_base is not None else (self.recovery_point or None) if clean else None
-        is_trusted = known_end is not None and (clean or known_end <= self.recovery_point)
-        # A compaction that was cut short has left what lies behind in this one, too.
-        end_offset = NO_END if known_end is None or not self._is_contiguous else known_end
-        rules = Rules(end_offset, self._is_contiguous)
-        if is_trusted and segment.load_indexes():
-            found_end = segment.find_end_offset()
-            ends_right = self._ends_right(found_end, known_end, is_last=next_base is None)
-            if found_end is not None and ends_right and found_end <= replay_from:
-                self.log_end_offset = max(self.log_end_offset, found_end)
-                return
-        segment.forget_indexes()
-        for position, batches in segment.scan_good(rules):
-            segment.note(batches, position)
-            self._replay(segment, position, [b for b in batches if b.base_offset >= replay_from], now_ms)
-            for batch in batches:
-                self.leader_epochs.assign(batch.leader_epoch, batch.base_offset)
-            self.log_end_offset = max(self.log_end_offset, batches[-1].last_offset + 1)
-        good_bytes, end_offset = segment.end_of_scan
-        if good_bytes < segment.size:
-            self._keep_or_cut(segment, known_end, end_offset)
-        elif (
-            next_base is not None
-            and end_offset < next_base
-            and not self._ends_right(end_offset, next_base, is_last=False)
-        ):
-            raise DamagedLogError(
-                f"{self.partition}: offsets {end_offset} to {next_base} are missing in {self.directory}, "
-                f"between {segment.path.name} and {next_base:020d}.log: restore the file from a copy, or, to "
-                f"do without these records, move the files of all offsets below {next_base} away"
-            )
-        for damage in segment.damages:
-            logger.error("%s: %s; what lies around is served", self.partition, _described(segment, damage))
-
-    def _replay(self, segment: Segment, position: int, batches: Sequence[BatchInfo], now_ms: int) -> None:
-        """Learns the producers' states from batches whose positions are relative to `position`."""
-        for batch in batches:
-            if not batch.is_control:
-                self.producers.update((batch,), now_ms)
-                continue
-            try:
-                marker = end_marker(batch, segment.read_batch(position, batch))
-            except ValueError as error:
-                logger.error("%s: control batch at offset %d: %s", self.partition, batch.base_offset, error)
-                continue
-            if marker is not None:
-                self.producers.end(marker, batch.last_offset, batch.max_timestamp, now_ms)
-
-    def _keep_or_cut(self, segment: Segment, known_end: int | None, end_offset: int) -> None:
-        """Of a bad end: cuts off the part of a batch, and keeps a whole one, which was acknowledged."""
-        count = segment.offsets_of_bad_end() if known_end is None else None
-        if known_end is None and count is None:
-            aside = segment.path.with_suffix(f".cut-at-{segment.end_of_scan[0]}")
-            aside.write_bytes(segment.bad_end())
-            logger.warning(
-                "%s: %s ends with a part of a batch, as a write that was cut short leaves it: cut off at "
-                "byte %d, offset %d, and kept as %s",
-                self.partition,
-                segment.path.name,
-                segment.end_of_scan[0],
-                end_offset,
-                aside.name,
-            )
-            segment.truncate(segment.end_of_scan[0])
-            return
-        segment.note_bad_end(end_offset + count if count is not None else known_end or end_offset)
-        self.log_end_offset = max(self.log_end_offset, segment.damages[-1].next_offset)
-
-    def _ends_right(self, end_offset: int | None, known_end: int | None, *, is_last: bool) -> bool:
-        """Whether a segment that ends so misses nothing, and has nothing that is the next one's. Compaction
-        leaves the last one alone."""
-        if end_offset is None or known_end is None or end_offset == known_end:
-            return end_offset is not None
-        may_miss = (not self._is_contiguous and not is_last) or known_end <= self.log_start_offset
-        return end_offset < known_end and may_miss
 
     @property
     def _is_contiguous(self) -> bool:
         """Whether each offset is there: nothing is missing but what compaction took."""
         return not self.settings.compacts and not self.was_compacted
-
-    def _check_end(self) -> None:
-        """Raises: DamagedLogError."""
-        end = max(self.log_end_offset, self.log_start_offset)
-        if end < self.recovery_point:
-            raise DamagedLogError(
-                f"{self.partition}: offsets {end} to {self.recovery_point}, which were on the disk, are "
-                f"missing at the end of {self.directory}: restore its files from a copy, or, to do without "
-                "these records, delete recovery-point-offset-checkpoint beside that folder"
-            )
-        self.recovery_point = min(self.recovery_point, end)
-
-    def _load_producers(self, lowest: int) -> int:
-        """Takes the last good snapshot; the offset from which the log has to be read for what came after."""
-        for path in sorted(self.directory.glob("*.producers"), reverse=True):
-            try:
-                self.producers = ProducerStates.from_bytes(path.read_bytes())
-            except (ValueError, KeyError, TypeError) as error:
-                logger.warning("%s: %s cannot be read (%s), left out", self.partition, path.name, error)
-            else:
-                return int(path.stem)
-        return lowest
 
     # Writing
 
@@ -341,28 +210,19 @@ class PartitionLog:
         if ended is not None and ended.base_offset == self.log_end_offset:
             return
         self.segments.append(self._new_segment(self.log_end_offset))
-        if ended is not None:
-            self._write_beside(ended)
-
-    def _write_beside(self, ended: Segment) -> None:
-        """What speeds up the next opening. It can be made anew from the log, so a full disk fails nothing."""
+        if ended is None:
+            return
+        # They can be made again from the log, so a full disk fails nothing.
         try:
             ended.write_indexes()
-            self._write_producers()
-            self._write_leader_epochs()
+            self._write_side_files()
         except OSError as error:
             logger.warning("%s: cannot write the indexes of %s: %s", self.partition, ended.path.name, error)
             ended.remove_index_files()
 
-    def _write_producers(self) -> None:
-        replace_file(
-            self.directory / f"{self.log_end_offset:020d}.producers", self.producers.to_bytes(), sync=False
-        )
-        for path in sorted(self.directory.glob("*.producers"), reverse=True)[2:]:
-            path.unlink()
-
-    def _write_leader_epochs(self) -> None:
-        write_checkpoint(self.directory / LEADER_EPOCHS_FILE, self.leader_epochs, sync=False)
+    def _write_side_files(self) -> None:
+        self._side_files.write_producers(self.producers, self.log_end_offset)
+        self._side_files.write_leader_epochs(self.leader_epochs)
 
     def _storage_error(self, error: OSError) -> KafkaStorageError:
         text = (
@@ -405,8 +265,7 @@ class PartitionLog:
         try:
             self.flush(now_ms)
             self.active.write_indexes()
-            self._write_producers()
-            self._write_leader_epochs()
+            self._write_side_files()
         finally:
             for segment in self.segments:
                 segment.close()
@@ -466,7 +325,7 @@ class PartitionLog:
         self.check_offset(offset)
         segment = self.active
         try:
-            for segment, following in self._segments_from(offset):
+            for segment, following in _from_offset(self.segments, offset):
                 end_offset = self.log_end_offset if following is None else following.base_offset
                 rules = Rules(end_offset, self._is_contiguous)
                 data = segment.read(
@@ -476,7 +335,7 @@ class PartitionLog:
                 if data is not None:
                     return data
         except UnreadableError as error:
-            text = f"{self.partition}: {_described(segment, error.damage)}"
+            text = f"{self.partition}: {described_damage(segment, error.damage)}"
             logger.error("%s; offset %d was asked for", text, offset)
             raise CorruptMessageError(text) from None
         except OSError as error:
@@ -524,14 +383,18 @@ class PartitionLog:
         """Moves the start of the log up; whole segments below it go. Raises: OffsetOutOfRangeError."""
         self.check_offset(offset)
         self.log_start_offset = offset
-        self._remove_segments(self._count_below(offset))
+        self._remove_segments(count_below(self.segments, offset))
         self.producers.forget_before(offset)
 
     def enforce_retention(self, now_ms: int) -> None:
         """Removes the oldest segments by time, by size, and below the log's start."""
-        count = self._count_below(self.log_start_offset)
+        count = count_below(self.segments, self.log_start_offset)
         if self.settings.deletes:
-            count = max(count, self._count_expired(now_ms), self._count_beyond_size())
+            count = max(
+                count,
+                count_expired(self.segments, self.settings, now_ms),
+                count_beyond_size(self.segments, self.settings),
+            )
         if count == 0:
             return
         if count == len(self.segments):
@@ -541,42 +404,15 @@ class PartitionLog:
         self.leader_epochs.truncate_from_start(self.log_start_offset)
         self.producers.forget_before(self.log_start_offset)
 
-    def _count_below(self, offset: int) -> int:
-        return sum(1 for following in self.segments[1:] if following.base_offset <= offset)
-
-    def _count_expired(self, now_ms: int) -> int:
-        if self.settings.retention_ms < 0:
-            return 0
-        for count, segment in enumerate(self.segments):
-            newest = segment.max_timestamp if segment.max_timestamp >= 0 else segment.modified_ms()
-            if segment.size == 0 or now_ms - newest <= self.settings.retention_ms:
-                return count
-        return len(self.segments)
-
-    def _count_beyond_size(self) -> int:
-        if self.settings.retention_bytes < 0:
-            return 0
-        excess = self.size() - self.settings.retention_bytes
-        for count, segment in enumerate(self.segments):
-            if segment.size == 0 or excess < segment.size:
-                return count
-            excess -= segment.size
-        return len(self.segments)
-
     def _remove_segments(self, count: int) -> None:
         for segment in self.segments[:count]:
-            self._remove_files(segment)
+            segment.delete()
         del self.segments[:count]
-
-    def _remove_files(self, segment: Segment) -> None:
-        segment.remove_index_files()
-        segment.path.unlink()
-        segment.close()
 
     def cut_off(self, end_offset: int) -> None:
         """Removes all batches that reach beyond an offset, and closes the log, to be opened anew."""
         while len(self.segments) > 1 and self.active.base_offset >= end_offset:
-            self._remove_files(self.segments.pop())
+            self.segments.pop().delete()
         active = self.active
         size = active.size
         for position, batches in active.scan(0, check_crcs=False):
@@ -586,11 +422,9 @@ class PartitionLog:
                 break
         active.remove_index_files()
         active.truncate(size)
-        for path in self.directory.glob("*.producers"):
-            if int(path.stem) > end_offset:
-                path.unlink()
+        self._side_files.remove_producers_beyond(end_offset)
         self.leader_epochs.truncate_from_end(end_offset)
-        self._write_leader_epochs()
+        self._side_files.write_leader_epochs(self.leader_epochs)
         self.abandon()
 
     def remove_all(self) -> None:
@@ -630,18 +464,8 @@ class PartitionLog:
     def _new_segment(self, base_offset: int) -> Segment:
         return Segment(self.directory, base_offset, self.settings.index_interval_bytes)
 
-    def _segments_from(self, offset: int) -> Iterator[tuple[Segment, Segment | None]]:
-        """Those that may hold `offset` and what comes behind, each with the one after it."""
-        segments = self.segments[self._segment_index(offset) :]
-        return zip_longest(segments, segments[1:])
 
-    def _segment_index(self, offset: int) -> int:
-        return max(0, bisect_right(self.segments, offset, key=lambda segment: segment.base_offset) - 1)
-
-
-def _described(segment: Segment, damage: Damage) -> str:
-    return (
-        f"{segment.path} is damaged from byte {damage.position} to {damage.end_position}: offsets "
-        f"{damage.first_offset} to {damage.next_offset} cannot be read; restore the file from a copy, or "
-        f"read on from {damage.next_offset}"
-    )
+def _from_offset(segments: list[Segment], offset: int) -> Iterator[tuple[Segment, Segment | None]]:
+    """Those that may hold `offset` and what comes behind, each with the one after it."""
+    first = max(0, bisect_right(segments, offset, key=lambda segment: segment.base_offset) - 1)
+    return zip_longest(segments[first:], segments[first + 1 :])

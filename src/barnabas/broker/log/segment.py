@@ -175,6 +175,11 @@ class Segment:
             os.close(self._descriptor)
             self._descriptor = -1
 
+    def delete(self) -> None:
+        self.remove_index_files()
+        self.path.unlink()
+        self.close()
+
     # Opening
 
     def load_indexes(self) -> bool:
@@ -483,3 +488,12 @@ def _good_prefix(chunk: bytes, check_crcs: bool) -> list[BatchInfo]:
             break
         end += needed
     return _kernel.scan_batches(view[:end])
+
+
+def described_damage(segment: Segment, damage: Damage) -> str:
+    """In words for whoever is to repair it."""
+    return (
+        f"{segment.path} is damaged from byte {damage.position} to {damage.end_position}: offsets "
+        f"{damage.first_offset} to {damage.next_offset} cannot be read; restore the file from a copy, or "
+        f"read on from {damage.next_offset}"
+    )

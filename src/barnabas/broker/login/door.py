@@ -7,10 +7,10 @@ from typing import Any
 
 from barnabas.broker.client_connection import ClientConnection
 from barnabas.broker.cluster import Cluster
+from barnabas.broker.delegation_tokens.token_store import DelegationTokenStore
 from barnabas.broker.login.doorkeeper import SaslDoorkeeper
 from barnabas.broker.login.listeners import BrokerListener, tls_context
 from barnabas.broker.login.mechanisms import mechanisms_of
-from barnabas.broker.login.token_store import DelegationTokenStore
 from barnabas.broker.principal import ANONYMOUS, Principal
 from barnabas.broker_errors import InvalidConfigError
 from barnabas.errors import InvalidSettingError
@@ -47,7 +47,7 @@ class Door:
             raise InvalidConfigError(str(error)) from None
         mechanisms = (
             mechanisms_of(
-                listener, settings, self._users, lambda: self._cluster.scram_credentials, self._tokens
+                listener, settings, self._users, lambda: self._cluster.scram_users.credentials, self._tokens
             )
             if listener.has_sasl
             else {}

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from barnabas.broker.configs.broker_values import BrokerSettings
+from barnabas.broker.delegation_tokens.token_store import DelegationTokenStore
 from barnabas.broker.login.listeners import BrokerListener
-from barnabas.broker.login.token_store import DelegationTokenStore
 from barnabas.broker.scram_users import ScramCredential, UserAndMechanism
 from barnabas.broker_errors import InvalidConfigError
 from barnabas.credentials import Secret

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from barnabas.broker.log.manager import LogManager
 from barnabas.broker.log.memory_files import AnyPath
 
+NODE_ID = 1
+"""Of the first node, or of the one that there is."""
+
 
 @dataclass(slots=True, eq=False)
 class ReplicaNode:

@@ -14,9 +14,9 @@ from typing import get_args
 
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.consumer_groups.assignors import TopicIdPartition
-from barnabas.broker.coordinator import GroupCoordinator
-from barnabas.broker.group_records import ShareGroupKey
-from barnabas.broker.group_store import GroupStore
+from barnabas.broker.groups.directory import GroupDirectory
+from barnabas.broker.groups.records import ShareGroupKey
+from barnabas.broker.groups.store import GroupStore
 from barnabas.broker.heartbeat_groups.coordinator import GroupKind, HeartbeatGroupCoordinator
 from barnabas.broker.heartbeat_groups.group import FIRST_EPOCH, JOINING_EPOCH, LEAVING_EPOCH
 from barnabas.broker.share_groups.assignor import assign_simply
@@ -56,7 +56,7 @@ SHARE = GroupKind("share", get_args(ShareGroupKey), ShareGroup, entries_of, memb
 class ShareGroupCoordinator(HeartbeatGroupCoordinator[ShareGroup, ShareMember]):
     """Partitions may be several members'."""
 
-    def __init__(self, cluster: Cluster, store: GroupStore, groups: GroupCoordinator) -> None:
+    def __init__(self, cluster: Cluster, store: GroupStore, groups: GroupDirectory) -> None:
         super().__init__(SHARE, cluster, store, groups)
         self.on_group_gone: list[Callable[[str], None]] = []
         """Called with the name of each group that was deleted."""
@@ -66,16 +66,18 @@ class ShareGroupCoordinator(HeartbeatGroupCoordinator[ShareGroup, ShareMember]):
     def _resume(self, group: ShareGroup) -> None:
         group.partition_counts = self._partition_counts(self._subscriptions(group))
 
+    def _hand_on(self, group: ShareGroup, before: ShareGroup) -> None:
+        group.partition_counts = before.partition_counts
+
     def group_to_change(self, group_id: str) -> ShareGroup:
         """The group, which is made if there is none of the name.
 
         Raises: GroupIdNotFoundError, CoordinatorNotAvailableError.
         """
-        if group_id in self._groups.groups:
+        if group_id in self._groups.by_name:
             return self.group(group_id)
         group = ShareGroup(group_id, epoch=FIRST_EPOCH)
         self.write(group)
-        self.attach(group)
         return group
 
     def _forget(self, group_id: str) -> None:
@@ -93,14 +95,19 @@ class ShareGroupCoordinator(HeartbeatGroupCoordinator[ShareGroup, ShareMember]):
         member = self._member(group, beat)
         before = member.assigned
         has_changed = self._take_in(group, member, beat)
-        if has_changed or self._partition_counts(self._subscriptions(group)) != group.partition_counts:
+        subscriptions = self._subscriptions(group)
+        counts = self._partition_counts(subscriptions)
+        is_new_epoch = has_changed or counts != group.partition_counts
+        if is_new_epoch:
             group.epoch += 1
-        is_assigned = self._assign(group)
+        is_assigned = self._assign(group, subscriptions, counts)
         if member.epoch != group.assignment_epoch:
             member.previous_epoch, member.epoch = member.epoch, group.assignment_epoch
         member.assigned = group.target.get(member.member_id, frozenset())
         self.restart_session(group, member)
-        self.write(group, None if is_assigned else member)
+        self.write(group, None if is_new_epoch or is_assigned else member)
+        # Not before: with the next heartbeat an epoch that could not be written begins again.
+        group.partition_counts = counts
         says_all = beat.member_epoch == JOINING_EPOCH or beat.subscribed_topic_names is not None
         return ShareHeartbeatAnswer(
             member.member_id,
@@ -110,9 +117,9 @@ class ShareGroupCoordinator(HeartbeatGroupCoordinator[ShareGroup, ShareMember]):
         )
 
     def _group_of(self, beat: ShareHeartbeat) -> ShareGroup:
-        if beat.member_epoch == JOINING_EPOCH and beat.group_id not in self._groups.groups:
+        if beat.member_epoch == JOINING_EPOCH and beat.group_id not in self._groups.by_name:
             return ShareGroup(beat.group_id, epoch=FIRST_EPOCH)
-        if beat.group_id not in self._groups.groups:
+        if beat.group_id not in self._groups.by_name:
             raise GroupIdNotFoundError(f"Share group {beat.group_id} not found.")
         return self.group(beat.group_id)
 
@@ -123,7 +130,6 @@ class ShareGroupCoordinator(HeartbeatGroupCoordinator[ShareGroup, ShareMember]):
             return member
         self.check_room(group)
         member = group.members[beat.member_id] = ShareMember(member_id=beat.member_id)
-        self.attach(group)
         logger.info("group %s: member %s joins", group.group_id, member.member_id)
         return member
 
@@ -152,16 +158,19 @@ class ShareGroupCoordinator(HeartbeatGroupCoordinator[ShareGroup, ShareMember]):
         wanted = frozenset[uuid.UUID]().union(*subscriptions.values())
         return {topic_id: len(self._cluster.topic_by_id(topic_id).partitions) for topic_id in wanted}
 
-    def _assign(self, group: ShareGroup) -> bool:
+    def _assign(
+        self,
+        group: ShareGroup,
+        subscriptions: dict[str, frozenset[uuid.UUID]],
+        counts: dict[uuid.UUID, int],
+    ) -> bool:
         """Whether there was anything to assign anew, and its time had come."""
         if group.epoch <= group.assignment_epoch:
             return False
-        subscriptions = self._subscriptions(group)
-        group.partition_counts = self._partition_counts(subscriptions)
         interval_ms = self.settings(group.group_id).number("share.assignment.interval.ms")
         if group.assigned_ms and now_ms() < group.assigned_ms + interval_ms:
             return False
-        group.target = dict(assign_simply(subscriptions, group.partition_counts, group.target))
+        group.target = dict(assign_simply(subscriptions, counts, group.target))
         group.assignment_epoch, group.assigned_ms = group.epoch, now_ms()
         wanted = frozenset[TopicIdPartition]().union(*group.target.values())
         for notify in self.on_partitions:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from barnabas.broker.consumer_groups.records import by_topic, partitions_of
-from barnabas.broker.group_records import ShareGroupKey
+from barnabas.broker.groups.records import ShareGroupKey
 from barnabas.broker.share_groups.group import ShareGroup, ShareMember
 from barnabas.protocol.messages.share_group_current_member_assignment_key import (
     ShareGroupCurrentMemberAssignmentKey,

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import get_args
 
 from barnabas.broker.cluster import Cluster
-from barnabas.broker.coordinator import GroupCoordinator
-from barnabas.broker.group_records import StreamsGroupKey
-from barnabas.broker.group_store import GroupStore
+from barnabas.broker.groups.directory import GroupDirectory
+from barnabas.broker.groups.records import StreamsGroupKey
+from barnabas.broker.groups.store import GroupStore
 from barnabas.broker.heartbeat_groups.coordinator import (
     GroupKind,
     HeartbeatGroupCoordinator,
@@ -103,12 +103,18 @@ STREAMS = GroupKind("streams", get_args(StreamsGroupKey), StreamsGroup, entries_
 class StreamsGroupCoordinator(HeartbeatGroupCoordinator[StreamsGroup, StreamsMember]):
     """A new group waits for a while for more members."""
 
-    def __init__(self, cluster: Cluster, store: GroupStore, groups: GroupCoordinator) -> None:
+    def __init__(self, cluster: Cluster, store: GroupStore, groups: GroupDirectory) -> None:
         super().__init__(STREAMS, cluster, store, groups)
 
     def _resume(self, group: StreamsGroup) -> None:
         for member in group.members.values():
             self._watch_rebalance(group, member)
+
+    def _hand_on(self, group: StreamsGroup, before: StreamsGroup) -> None:
+        group.endpoint_epoch, group.shut_down_by = before.endpoint_epoch, before.shut_down_by
+        if before.delay_timer is not None:
+            left_ms = round((before.delay_timer.when() - self._loop.time()) * 1000)
+            group.delay_timer = self.later(left_ms, lambda: self._end_delay(group))
 
     def stop_timers(self, group: StreamsGroup) -> None:
         super().stop_timers(group)
@@ -183,7 +189,7 @@ class StreamsGroupCoordinator(HeartbeatGroupCoordinator[StreamsGroup, StreamsMem
         )
 
     def _group_of(self, beat: StreamsHeartbeat) -> StreamsGroup:
-        shared = self._groups.groups.get(beat.group_id)
+        shared = self._groups.by_name.get(beat.group_id)
         if beat.member_epoch != JOINING_EPOCH:
             if shared is None:
                 raise GroupIdNotFoundError(f"Streams group {beat.group_id} not found.")
@@ -194,7 +200,6 @@ class StreamsGroupCoordinator(HeartbeatGroupCoordinator[StreamsGroup, StreamsMem
 
     def _add(self, group: StreamsGroup, member: StreamsMember) -> None:
         group.members[member.member_id] = member
-        self.attach(group)
         logger.info("group %s: member %s joins", group.group_id, member.member_id)
 
     def _take_topics(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from barnabas.broker.group_records import StreamsGroupKey
+from barnabas.broker.groups.records import StreamsGroupKey
 from barnabas.broker.streams_groups.group import StreamsGroup, StreamsMember, TaskReconciliation
 from barnabas.broker.streams_groups.tasks import MemberTasks, TaskId, TaskSet, by_subtopology, tasks_of
 from barnabas.protocol.messages.streams_group_current_member_assignment_key import (

@@ -117,17 +117,21 @@ class StateTopic:
 
     def append(self, key: str, records: Iterable[KeyValue], producer: Producer | None = None) -> None:
         """Writes records of what `key` names, in the producer's transaction if there is one. Raises:
-        KafkaStorageError, with a producer also what its epoch is refused for."""
+        KafkaStorageError (none was written), with a producer also what its epoch is refused for."""
         partition = self.check_writable(key)
         timestamp = now_ms()
+        batches: list[bytes] = []
         builder = _kernel.BatchBuilder(max_bytes=MAX_BATCH_BYTES)
         for record in records:
             if not builder.append(timestamp, *record):
-                self._write(partition, builder, producer)
+                batches.append(_batch(builder, producer))
                 builder = _kernel.BatchBuilder(max_bytes=MAX_BATCH_BYTES)
                 builder.append(timestamp, *record)
         if builder.record_count:
-            self._write(partition, builder, producer)
+            batches.append(_batch(builder, producer))
+        if batches:
+            data = b"".join(batches)
+            partition.append(data, _kernel.scan_batches(data))
 
     def check_writable(self, key: str) -> Partition:
         """Where records of what `key` names are written. Raises: KafkaStorageError if they cannot be now."""
@@ -139,19 +143,17 @@ class StateTopic:
             raise TooFewReplicasError(f"{partition.name}: too few replicas are in sync") from None
         return partition
 
-    @staticmethod
-    def _write(partition: Partition, builder: _kernel.BatchBuilder, producer: Producer | None) -> None:
-        if producer is None:
-            batch = builder.build()
-        else:
-            batch = builder.build(producer_id=producer[0], producer_epoch=producer[1], is_transactional=True)
-        partition.append(batch, _kernel.scan_batches(batch))
-
     def read(self) -> Iterator[KeptRecord | KeptEnd]:
         """All that was kept, oldest first in each partition. Raises: KafkaStorageError, CorruptBatchError."""
         topic = self.cluster.topics.get(self.name)
         for partition in topic.partitions if topic else ():
             yield from kept_in(partition)
+
+
+def _batch(builder: _kernel.BatchBuilder, producer: Producer | None) -> bytes:
+    if producer is None:
+        return builder.build()
+    return builder.build(producer_id=producer[0], producer_epoch=producer[1], is_transactional=True)
 
 
 def kept_in(partition: Partition) -> Iterator[KeptRecord | KeptEnd]:

@@ -70,17 +70,17 @@ class TopicChanges:
     async def _make_partitions(self, topic: Topic, place: Place) -> list[Partition]:
         """Raises: KafkaStorageError, and what `place` raises."""
         while True:
-            states = self._cluster.states_of_nodes
+            states = self._cluster.node_logs.states
             making = self._cluster.make_partitions(topic, place())
             partitions = [partition async for partition in in_turns(making, 1)]
-            if self._cluster.states_of_nodes == states:
+            if self._cluster.node_logs.states == states:
                 return partitions
             # Who may lead, and who is in sync, is another now.
             await self._delete_logs(partitions)
 
     async def _delete_logs(self, partitions: Sequence[Partition]) -> None:
         async for partition in in_turns(partitions, 1):
-            self._cluster.delete_logs(partition)
+            self._cluster.node_logs.delete(partition)
 
 
 async def _outcome(work: Callable[[], Coroutine[Any, Any, T]]) -> T | BrokerError:

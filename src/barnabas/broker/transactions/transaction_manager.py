@@ -11,10 +11,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from barnabas.broker.cluster import Cluster
-from barnabas.broker.coordinator import GroupCoordinator
+from barnabas.broker.groups.offset_coordinator import OffsetCoordinator
 from barnabas.broker.log.markers import EndMarker
 from barnabas.broker.replication.acknowledgement import Written, check_in_sync
 from barnabas.broker.topic import OFFSETS_TOPIC, Partition
+from barnabas.broker.transactions.producer_ids import ProducerIds
 from barnabas.broker.transactions.transaction import (
     NO_PRODUCER_ID,
     PREPARED,
@@ -56,9 +57,10 @@ class _Ending:
 class TransactionManager:
     """Every method raises subclasses of BrokerError, whose codes are the answers of Kafka's protocol."""
 
-    def __init__(self, cluster: Cluster, groups: GroupCoordinator, store: TransactionStore) -> None:
+    def __init__(self, cluster: Cluster, offsets: OffsetCoordinator, store: TransactionStore) -> None:
         self._cluster = cluster
-        self._groups = groups
+        self._offsets = offsets
+        self.producer_ids = ProducerIds(cluster.metadata)
         self._store = store
         self.by_id: dict[str, TransactionMetadata] = {}
         self._unfinished: dict[str, _Ending] = {}
@@ -135,7 +137,7 @@ class TransactionManager:
 
     def _next_producer_id(self) -> int:
         try:
-            return self._cluster.next_producer_id()
+            return self.producer_ids.next()
         except KafkaStorageError as error:
             raise CoordinatorNotAvailableError(error.context) from error
 
@@ -249,7 +251,7 @@ class TransactionManager:
         check_in_sync(partition)
         partition.end_transaction(marker, needs_newer_epoch=needs_newer_epoch)
         if name.topic == OFFSETS_TOPIC:
-            self._groups.end_transaction(name.partition, marker.producer_id, is_commit=marker.is_commit)
+            self._offsets.end_transaction(name.partition, marker.producer_id, is_commit=marker.is_commit)
         return Written.all_of(partition)
 
     # Upkeep

@@ -31,7 +31,7 @@ from barnabas.cli.options import (
     UsageError,
     settings_of_one,
 )
-from barnabas.cli.output import note, print_json, print_table, stderr
+from barnabas.cli.output import note, plural, print_json, print_table, stderr
 from barnabas.cli.produce import Deliveries
 from barnabas.cli.times import timestamp_ms
 from barnabas.settings.table import AdminConfig, ConsumerConfig, ProducerConfig
@@ -294,7 +294,8 @@ class _Replay:
         try:
             yield
         except BaseException:
-            note(f"{_letters(self._sent)} of {self._topic} sent before this; --resume goes on from there")
+            sent = plural(self._sent, "letter")
+            note(f"{sent} of {self._topic} sent before this; --resume goes on from there")
             raise
 
     def tell(self, spool: LetterSpool, *, as_json: bool, is_dry: bool) -> None:
@@ -316,18 +317,16 @@ class _Replay:
         if is_dry:
             columns = ("FROM", "STAGE", "FIELD", "ERROR", "QUERY", "LETTERS")
             print_table(columns, [tuple(asdict(kind).values()) for kind in kinds])
-        others = f"; {_letters(self._left_out)} not chosen" if self._left_out else ""
+        others = f"; {plural(self._left_out, 'letter')} not chosen" if self._left_out else ""
         others += f"; {self._unknown:,} without a source topic left alone" if self._unknown else ""
-        would = f"{_letters(chosen)} would be sent" if is_dry else f"{_letters(self._sent)} sent"
+        would = (
+            f"{plural(chosen, 'letter')} would be sent" if is_dry else f"{plural(self._sent, 'letter')} sent"
+        )
         note(f"{self._topic}: {would}{others}")
 
 
 def _offsets(accounts: Accounts) -> dict[TopicPartition, OffsetAndMetadata]:
     return {partition: account.committed() for partition, account in accounts.items()}
-
-
-def _letters(count: int) -> str:
-    return f"{count:,} letter{'' if count == 1 else 's'}"
 
 
 @contextmanager

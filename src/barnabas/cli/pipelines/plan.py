@@ -10,7 +10,7 @@ import typer
 from barnabas.checkpoints.checkpoint import Checkpoint
 from barnabas.checkpoints.folders import folder_at
 from barnabas.cli.options import AsJson, Bootstrap, UsageError, pairs
-from barnabas.cli.output import note, print_json, print_table
+from barnabas.cli.output import note, plural, print_json, print_table
 from barnabas.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -113,11 +113,7 @@ def _summary(found: ReadPlan) -> str:
         return f"{what} would read nothing"
     partitions = len({(each.topic, each.partition) for each in found.ranges})
     return (
-        f"{what} would read {_counted(found.offsets, 'offset')} of {_counted(partitions, 'partition')}, "
-        f"about {found.bytes:,} bytes, in {_counted(len(found.task_sizes), 'task')}; the largest has "
+        f"{what} would read {plural(found.offsets, 'offset')} of {plural(partitions, 'partition')}, "
+        f"about {found.bytes:,} bytes, in {plural(len(found.task_sizes), 'task')}; the largest has "
         f"{max(found.task_sizes):,} offsets, {found.skew:.1f} times the mean"
     )
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -24,8 +24,8 @@ class Admin(
     TransactionAdmin,
     ClusterAdmin,
 ):
-    """Creates, describes, changes and deletes what is in a cluster. Made on a running event loop; used with
-    `async with`, or closed by `close`.
+    """Creates, describes, changes and deletes what is in a cluster. For one event loop, on which it is made;
+    used with `async with`, or closed by `close`.
 
     `bootstrap_servers`: `host:port`, several separated by commas or as a sequence. `settings`: Kafka's names
     in snake_case, see `barnabas.settings.table.AdminConfig`. Every call takes `timeout` in seconds, by

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Generic, Self, TypeVar, Unpack
 from barnabas.broker_errors import UnsupportedVersionError
 from barnabas.client.admin.requests.common import Answer
 from barnabas.client.arguments import as_timeout_ms
+from barnabas.client.cluster.coordinators import GROUP_COORDINATOR, needs_brokers
 from barnabas.client.cluster.error_table import MOVED_CONTROLLER, MOVED_COORDINATOR, MOVED_LEADER
-from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient, needs_brokers
+from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.loop_lifetimes import OwnedByLoop
 from barnabas.client.cluster.observed import Observed
 from barnabas.client.cluster.pause import pause
@@ -273,7 +274,7 @@ class AdminCalls(OwnedByLoop, Observed):
         """`_ask_for_each` of the coordinators of groups or transactional ids."""
 
         async def coordinator(key: str) -> int:
-            return await self._client.coordinator(key_type, key)
+            return await self._client.coordinators.find(key_type, key)
 
         return await self._ask_for_each(
             keys,
@@ -282,7 +283,7 @@ class AdminCalls(OwnedByLoop, Observed):
             what=what,
             timeout=timeout,
             retried=MOVED_COORDINATOR,
-            on_retry=lambda key: self._client.forget_coordinator(key_type, key),
+            on_retry=lambda key: self._client.coordinators.forget(key_type, key),
         )
 
     async def _ask_leaders(

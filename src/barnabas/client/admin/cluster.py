@@ -27,8 +27,9 @@ from barnabas.client.arguments import check_mapping
 from barnabas.client.cluster.metadata_source import CONTROLLERS
 from barnabas.errors import BarnabasError, BrokenProtocolError
 from barnabas.net.connection import SOFTWARE_NAME
+from barnabas.protocol.api_key import ApiKey
 from barnabas.protocol.messages.add_raft_voter import AddRaftVoterRequest
-from barnabas.protocol.messages.api_versions import ApiVersionsRequest
+from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest
 from barnabas.protocol.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
 from barnabas.protocol.messages.remove_raft_voter import RemoveRaftVoterRequest
@@ -84,12 +85,7 @@ class ClusterAdmin(AdminCalls):
         """The features that the cluster has settled on, and those that a broker (None: any) supports
         (KIP-584)."""
 
-        async def place() -> int:
-            return await self._client.any_node() if node_id is None else await self._broker(node_id)
-
-        request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=VERSION)
-        response = await self._ask(place, request, timeout)
-        check(response.error_code, "describing features")
+        response = await self._ask_for_versions(node_id, "describing features", timeout)
         epoch = response.finalized_features_epoch
         return FeatureMetadata(
             {
@@ -99,6 +95,31 @@ class ClusterAdmin(AdminCalls):
             None if epoch < 0 else epoch,
             {f.name: VersionRange(f.min_version, f.max_version) for f in response.supported_features},
         )
+
+    async def describe_api_versions(
+        self, *, node_id: int | None = None, timeout: float | None = None
+    ) -> dict[str, VersionRange]:
+        """Returns the versions of each API that a broker (None: any) speaks, by the API's name in Kafka's
+        protocol (KIP-35), as "ListOffsets"; an API that this client does not know has its number for a name.
+
+        Raises: MisuseError (there is no such broker), KafkaTimeoutError, ...
+        """
+        response = await self._ask_for_versions(node_id, "describing versions of APIs", timeout)
+        return {
+            _api_name(api.api_key): VersionRange(api.min_version, api.max_version)
+            for api in response.api_keys
+        }
+
+    async def _ask_for_versions(
+        self, node_id: int | None, what: str, timeout: float | None
+    ) -> ApiVersionsResponse:
+        async def place() -> int:
+            return await self._client.any_node() if node_id is None else await self._broker(node_id)
+
+        request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=VERSION)
+        response = await self._ask(place, request, timeout)
+        check(response.error_code, what)
+        return response
 
     async def update_features(
         self,
@@ -253,3 +274,12 @@ def _quorum_replica(replica: DescribeQuorumResponse.ReplicaState) -> QuorumRepli
         None if fetched < 0 else fetched,
         None if caught_up < 0 else caught_up,
     )
+
+
+def _api_name(number: int) -> str:
+    """In Kafka's spelling, of its upper case."""
+    try:
+        name = ApiKey(number).name
+    except ValueError:
+        return str(number)
+    return "".join(word.capitalize() for word in name.split("_"))

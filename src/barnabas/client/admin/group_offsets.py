@@ -19,8 +19,8 @@ from barnabas.client.admin.requests import group_offsets as requests
 from barnabas.client.admin.requests.common import Answer, by_topic
 from barnabas.client.admin.types import SharePartitionOffset
 from barnabas.client.arguments import as_offsets
+from barnabas.client.cluster.coordinators import GROUP_COORDINATOR
 from barnabas.client.cluster.error_table import MOVED_COORDINATOR
-from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR
 from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import BarnabasError
 from barnabas.protocol.messages.alter_share_group_offsets import AlterShareGroupOffsetsRequest
@@ -281,7 +281,7 @@ class GroupOffsetAdmin(AdminCalls):
         check_type(group_id, str, "group_id")
 
         async def coordinator(_: K) -> int:
-            return await self._client.coordinator(GROUP_COORDINATOR, group_id)
+            return await self._client.coordinators.find(GROUP_COORDINATOR, group_id)
 
         return await self._ask_for_each(
             keys,
@@ -290,7 +290,7 @@ class GroupOffsetAdmin(AdminCalls):
             what=f"{what} of {group_id!r}",
             timeout=timeout,
             retried=MOVED_COORDINATOR,
-            on_retry=lambda _: self._client.forget_coordinator(GROUP_COORDINATOR, group_id),
+            on_retry=lambda _: self._client.coordinators.forget(GROUP_COORDINATOR, group_id),
         )
 
 

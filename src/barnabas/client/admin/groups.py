@@ -19,8 +19,8 @@ from barnabas.client.admin.types import (
     MemberToRemove,
     StreamsGroupDescription,
 )
+from barnabas.client.cluster.coordinators import GROUP_COORDINATOR
 from barnabas.client.cluster.error_table import MOVED_COORDINATOR
-from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR
 from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import BarnabasError
 from barnabas.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
@@ -241,7 +241,7 @@ class GroupAdmin(AdminCalls):
             wanted = items_of(members, "members", MemberToRemove, "MemberToRemove(member_id=...)")
 
         async def coordinator(_: MemberToRemove) -> int:
-            return await self._client.coordinator(GROUP_COORDINATOR, group_id)
+            return await self._client.coordinators.find(GROUP_COORDINATOR, group_id)
 
         async def ask(
             coordinator: int, group: list[MemberToRemove]
@@ -285,5 +285,5 @@ class GroupAdmin(AdminCalls):
             what=f"removing members of {group_id!r}",
             timeout=timeout,
             retried=MOVED_COORDINATOR,
-            on_retry=lambda _: self._client.forget_coordinator(GROUP_COORDINATOR, group_id),
+            on_retry=lambda _: self._client.coordinators.forget(GROUP_COORDINATOR, group_id),
         )

@@ -18,8 +18,8 @@ from barnabas.client.admin.types import (
     TransactionListing,
 )
 from barnabas.client.arguments import as_partition
+from barnabas.client.cluster.coordinators import TRANSACTION_COORDINATOR
 from barnabas.client.cluster.error_table import MOVED_COORDINATOR
-from barnabas.client.cluster.kafka_client import TRANSACTION_COORDINATOR
 from barnabas.error_codes import ErrorCode
 from barnabas.errors import BarnabasError, MisuseError
 from barnabas.protocol.messages.describe_producers import DescribeProducersRequest, DescribeProducersResponse

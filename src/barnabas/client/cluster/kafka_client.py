@@ -1,6 +1,6 @@
 """What producer, consumer and admin share: where each request goes, what the cluster looks like, and retries.
 
-Owns the coordinators, and puts the parts together; the metadata is `metadata_upkeep`'s. Must not know
+Puts the parts together: the metadata is `metadata_upkeep`'s, and `coordinators` finds those. Must not know
 records, groups or what the requests of its users mean.
 """
 
@@ -10,13 +10,14 @@ import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from barnabas import background
 from barnabas.backoff import Backoff
 from barnabas.chance import chance
 from barnabas.client.cluster.brokers import BrokerMonitors
 from barnabas.client.cluster.connections import ConnectionPool
+from barnabas.client.cluster.coordinators import Coordinators
 from barnabas.client.cluster.event_listeners import EventListeners
 from barnabas.client.cluster.metadata import ClusterMetadata
 from barnabas.client.cluster.metadata_source import MetadataSource
@@ -24,12 +25,10 @@ from barnabas.client.cluster.metadata_upkeep import MetadataUpkeep
 from barnabas.client.cluster.pause import pause
 from barnabas.client.cluster.telemetry import Telemetry
 from barnabas.clock import CLOCK
-from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import (
     AuthenticationError,
     BarnabasError,
     BootstrapError,
-    BrokerError,
     ClosedError,
     KafkaConnectionError,
     KafkaTimeoutError,
@@ -39,13 +38,12 @@ from barnabas.events import Event, Fault
 from barnabas.net.connection import Connection
 from barnabas.net.security import Security
 from barnabas.protocol.codec import Request, Response
-from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from barnabas.settings.table import CommonConfig
 from barnabas.stats import ClientStats
-from barnabas.steps import CoordinatorFound, CoordinatorRequested, Step
-from barnabas.time_limits import time_limit
+from barnabas.steps import Step
 from barnabas.types import Node, TopicPartition
 from barnabas.windows import WINDOW_SECONDS
+from barnabas.wording import time_limit
 
 logger = logging.getLogger("barnabas.client")
 
@@ -53,17 +51,6 @@ ResponseT = TypeVar("ResponseT", bound=Response)
 T = TypeVar("T")
 
 NO_VERSION = -1
-
-GROUP_COORDINATOR = 0
-TRANSACTION_COORDINATOR = 1
-_COORDINATOR_KINDS: dict[int, Literal["group", "transaction"]] = {
-    GROUP_COORDINATOR: "group",
-    TRANSACTION_COORDINATOR: "transaction",
-}
-
-# A coordinator has a connection of its own, so that a heartbeat never waits behind a long fetch. Its id is
-# counted down from here, as in Java's client.
-HIGHEST_CONNECTION_ID = 2**31 - 1
 
 
 class KafkaClient:
@@ -99,8 +86,7 @@ class KafkaClient:
         )
         self.telemetry = Telemetry(self)
         self._made_at = CLOCK.monotonic()
-        self._coordinators: dict[tuple[int, str], int] = {}
-        self._coordinator_nodes: dict[int, Node] = {}
+        self.coordinators = Coordinators(self)
         self._is_closed = False
 
     # Metadata
@@ -188,7 +174,7 @@ class KafkaClient:
         self._upkeep.update_leader(partition, leader, leader_epoch, nodes)
 
     def _on_metadata(self, metadata: ClusterMetadata) -> None:
-        self._pool.close_others(set(metadata.nodes) | set(self._coordinator_nodes))
+        self._pool.close_others(set(metadata.nodes) | set(self.coordinators.connection_ids))
         self.telemetry.start()
 
     # Requests
@@ -217,8 +203,8 @@ class KafkaClient:
         *,
         max_version: int | None = None,
     ) -> ResponseT:
-        """One try at one node, by node id or by what `coordinator` gave. Error codes in the answer are not
-        looked at. `timeout_ms` (request_timeout_ms) covers connecting as well.
+        """One try at one node, by node id or by what `coordinators.find` gave. Error codes in the answer are
+        not looked at. `timeout_ms` (request_timeout_ms) covers connecting as well.
 
         Raises: KafkaConnectionError, KafkaTimeoutError, NoCommonVersionError, BrokenProtocolError.
         """
@@ -296,8 +282,11 @@ class KafkaClient:
         raise KafkaTimeoutError(f"{what} did not succeed within {limit}{reason}") from last
 
     async def connect(self, node_id: int) -> Connection:
-        """The connection to a node (or to what `coordinator` gave), opened if need be; within no deadline
-        but that of connecting. Raises: KafkaConnectionError, KafkaTimeoutError, BrokenProtocolError."""
+        """The connection to a node (or to what `coordinators.find` gave), opened if need be; within no
+        deadline but that of connecting.
+
+        Raises: KafkaConnectionError, KafkaTimeoutError, BrokenProtocolError.
+        """
         self._check_open()
         node = self.node(node_id)
         if node is None:
@@ -362,58 +351,6 @@ class KafkaClient:
             brokers=tuple(monitor.stats(window_seconds) for monitor in self.brokers.all()),
         )
 
-    # Coordinators
-
-    async def coordinator(self, key_type: int, key: str, timeout_ms: float | None = None) -> int:
-        """What to give `send` to reach a group's coordinator (key_type 0) or a transactional id's (1): the id
-        of a connection of its own to that node. Remembered until `forget_coordinator`.
-
-        Raises: KafkaTimeoutError, BootstrapError, or what the broker answers that is not retriable, such as
-        GroupAuthorizationFailedError.
-        """
-        if self.reaches_controllers:
-            raise needs_brokers(f"the coordinator of {key!r}")
-        known = self._coordinators.get((key_type, key))
-        if known is not None:
-            return known
-
-        async def attempt() -> int:
-            response = await self._find_coordinator(key_type, key)
-            error_code, node = _coordinator_in(response)
-            if error_code:
-                raise error_for(error_code, f"coordinator of {key!r}")
-            connection_id = HIGHEST_CONNECTION_ID - node.node_id
-            self._coordinator_nodes[connection_id] = node
-            self._coordinators[key_type, key] = connection_id
-            if self.steps:
-                self.steps.emit(CoordinatorFound(_COORDINATOR_KINDS[key_type], key, node))
-            return connection_id
-
-        return await self.retry(
-            attempt, what=f"looking for the coordinator of {key!r}", timeout_ms=timeout_ms
-        )
-
-    def known_coordinator(self, key_type: int, key: str) -> Node | None:
-        """The broker that `coordinator` found last, if it was not forgotten."""
-        connection_id = self._coordinators.get((key_type, key))
-        return None if connection_id is None else self.node(connection_id)
-
-    def forget_coordinator(self, key_type: int, key: str) -> None:
-        """The coordinator has moved: the next call of `coordinator` asks again."""
-        self._coordinators.pop((key_type, key), None)
-
-    async def _find_coordinator(self, key_type: int, key: str) -> FindCoordinatorResponse:
-        if self.steps:
-            self.steps.emit(CoordinatorRequested(_COORDINATOR_KINDS[key_type], key))
-        node_id = await self.any_node()
-        connection = await self.connect(node_id)
-        version = connection.version_of(FindCoordinatorRequest)
-        if version >= 4:
-            request = FindCoordinatorRequest(key_type=key_type, coordinator_keys=[key])
-        else:
-            request = FindCoordinatorRequest(key_type=key_type, key=key)
-        return await self.send(node_id, request, max_version=version)
-
     # Closing
 
     async def close(self) -> None:
@@ -443,8 +380,8 @@ class KafkaClient:
     # Small helpers
 
     def node(self, node_id: int) -> Node | None:
-        """The broker of this node id, or behind what `coordinator` gave, if it is known."""
-        return self.metadata.nodes.get(node_id) or self._coordinator_nodes.get(node_id)
+        """The broker of this node id, or behind what `coordinators.find` gave, if it is known."""
+        return self.metadata.nodes.get(node_id) or self.coordinators.node(node_id)
 
     def _node_text(self, node_id: int) -> str:
         return str(self.node(node_id) or f"node {node_id}")
@@ -461,18 +398,3 @@ class KafkaClient:
         nodes = list(self.metadata.nodes)
         chance.shuffle(nodes)
         return sorted(nodes, key=self._load)
-
-
-def needs_brokers(what: str) -> BrokerError:
-    """The error of an Admin of controllers that is asked for what these do not know."""
-    return error_for(
-        ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
-        f"{what}: controllers do not know of it; give the Admin bootstrap_servers, not bootstrap_controllers",
-    )
-
-
-def _coordinator_in(response: FindCoordinatorResponse) -> tuple[int, Node]:
-    if response.coordinators:
-        found = response.coordinators[0]
-        return found.error_code, Node(found.node_id, found.host, found.port)
-    return response.error_code, Node(response.node_id, response.host, response.port)

@@ -22,7 +22,6 @@ from collections import deque
 from collections.abc import AsyncGenerator
 
 from barnabas.background import detached
-from barnabas.client.cluster.counted import records_were
 from barnabas.client.cluster.lifetimes import (
     MOMENTS_SECONDS,
     SILENT_SECONDS,
@@ -34,6 +33,7 @@ from barnabas.client.cluster.lifetimes import (
 )
 from barnabas.fork import generation, in_child
 from barnabas.loop_thread import is_on_loop_thread
+from barnabas.wording import records_were
 
 logger = logging.getLogger("barnabas.client")
 

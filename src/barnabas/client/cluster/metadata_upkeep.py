@@ -32,8 +32,8 @@ from barnabas.events import AllBrokersDown, ClusterChanged, Event, LeaderChanged
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from barnabas.settings.table import CommonConfig
 from barnabas.steps import MetadataReceived, MetadataRequested, Step
-from barnabas.time_limits import time_limit
 from barnabas.types import Node, TopicPartition
+from barnabas.wording import time_limit
 
 logger = logging.getLogger("barnabas.client")
 

@@ -36,8 +36,8 @@ from barnabas.protocol.messages.get_telemetry_subscriptions import GetTelemetryS
 from barnabas.protocol.messages.push_telemetry import PushTelemetryRequest
 from barnabas.settings.table import CommonConfig
 from barnabas.steps import Step, TelemetryPushed, TelemetrySubscribed
-from barnabas.time_limits import time_limit
 from barnabas.values import frozen
+from barnabas.wording import time_limit
 
 logger = logging.getLogger("barnabas.client")
 

@@ -14,7 +14,7 @@ from barnabas.broker_errors import UnknownTopicOrPartitionError
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.clock import CLOCK
 from barnabas.errors import BarnabasError, ClosedError
-from barnabas.time_limits import time_limit
+from barnabas.wording import time_limit
 
 logger = logging.getLogger("barnabas.client")
 

@@ -173,12 +173,13 @@ class Consumer(OwnedByLoop, ConsumerFront[K, V]):
 
     async def __aiter__(self) -> AsyncIterator[Record[K, V]]:
         """Records without end; `wakeup` and `close` end it."""
-        while not self._core.is_closed:
+        core = self._core
+        while not core.is_closed:
             for record in self._taken.records:
                 yield record
-                if self._core.needs_attention:
+                if core.needs_attention:
                     break
-            if self._core.is_closed:
+            if core.is_closed:
                 return
             try:
                 records = await self._poll(ITERATION_POLL_SECONDS)
@@ -267,7 +268,7 @@ class Consumer(OwnedByLoop, ConsumerFront[K, V]):
             raise polled_by_two(ONE_FOR_EACH)
         core.check_reads()
         self._give_back()
-        core.buffer.set_end_offsets(end_offsets or {})
+        core.partitions.set_end_offsets(end_offsets or {})
         deadline = CLOCK.monotonic() + timeout
         # A callback may poll inside of a poll.
         outer, self._polled_by = self._polled_by, task
@@ -276,7 +277,7 @@ class Consumer(OwnedByLoop, ConsumerFront[K, V]):
             while True:
                 self._changed.clear()
                 await self._run_callbacks()
-                if core.buffer.has_data and not core.is_holding:
+                if core.buffer.has_data and not core.rebalances.is_holding:
                     taken = take()
                     if taken or core.buffer.has_ends:
                         return taken
@@ -298,7 +299,7 @@ class Consumer(OwnedByLoop, ConsumerFront[K, V]):
         while core.needs_attention:
             call = await core.advance()
             if call is not None:
-                await _run(call)
+                await _run_callback(call)
             for on_commit, offsets, error in core.commits.take_finished():
                 on_commit(offsets, error)
 
@@ -354,14 +355,16 @@ class Consumer(OwnedByLoop, ConsumerFront[K, V]):
         self, partitions: Iterable[PartitionLike], *, timeout: float | None = None
     ) -> dict[TopicPartition, int]:
         """The first offset of each partition. Raises: UnknownTopicOrPartitionError, KafkaTimeoutError."""
-        return await self._core.beginning_offsets(as_partitions(partitions), self._timeout_ms(timeout))
+        return await self._core.lookups.beginning_offsets(
+            as_partitions(partitions), self._timeout_ms(timeout)
+        )
 
     async def end_offsets(
         self, partitions: Iterable[PartitionLike], *, timeout: float | None = None
     ) -> dict[TopicPartition, int]:
         """The offset that the next record of each partition will get; with read_committed, the first of an
         open transaction. Raises: UnknownTopicOrPartitionError, KafkaTimeoutError."""
-        return await self._core.end_offsets(as_partitions(partitions), self._timeout_ms(timeout))
+        return await self._core.lookups.end_offsets(as_partitions(partitions), self._timeout_ms(timeout))
 
     async def offsets_for_times(
         self, timestamps: TimestampsLike, *, timeout: float | None = None
@@ -371,7 +374,7 @@ class Consumer(OwnedByLoop, ConsumerFront[K, V]):
         Raises: UnknownTopicOrPartitionError, KafkaTimeoutError, MisuseError.
         """
         wanted = {as_partition(partition): timestamp for partition, timestamp in timestamps.items()}
-        return await self._core.offsets_for_times(wanted, self._timeout_ms(timeout))
+        return await self._core.lookups.offsets_for_times(wanted, self._timeout_ms(timeout))
 
     async def lag(self, partition: PartitionLike, *, timeout: float | None = None) -> int:
         """How many offsets this consumer is behind the end, as of the last fetch. Raises: MisuseError."""
@@ -383,17 +386,17 @@ class Consumer(OwnedByLoop, ConsumerFront[K, V]):
 
         Raises: UnknownTopicOrPartitionError, KafkaTimeoutError.
         """
-        return await self._core.watermarks(as_partition(partition), self._timeout_ms(timeout))
+        return await self._core.lookups.watermarks(as_partition(partition), self._timeout_ms(timeout))
 
     async def partitions_for(self, topic: str, *, timeout: float | None = None) -> list[PartitionInfo]:
         """Returns the partitions of a topic, by number. `timeout` in seconds, default
         default_api_timeout_ms. Raises: UnknownTopicOrPartitionError when the topic is not there by then,
         KafkaTimeoutError."""
-        return await self._core.partitions_for(topic, self._timeout_ms(timeout))
+        return await self._core.lookups.partitions_for(topic, self._timeout_ms(timeout))
 
     async def topics(self, *, timeout: float | None = None) -> list[str]:
         """All topics of the cluster but Kafka's own. Raises: KafkaTimeoutError, BootstrapError."""
-        return await self._core.topics(self._timeout_ms(timeout))
+        return await self._core.lookups.topics(self._timeout_ms(timeout))
 
     # The end
 
@@ -460,7 +463,7 @@ class Consumer(OwnedByLoop, ConsumerFront[K, V]):
             return core.next_giving_up_step(reason, commit=True, timeout_ms=timeout_ms, operation=operation)
 
         while call := await next_step():
-            await _run(call)
+            await _run_callback(call)
         for on_commit, offsets, error in core.commits.take_finished():
             on_commit(offsets, error)
 
@@ -490,7 +493,7 @@ class _Unattended:
         await self._consumer._close(CLOSE_TIMEOUT_MS, takes_back=True)  # pyright: ignore[reportPrivateUsage]
 
 
-async def _run(call: ListenerCall) -> None:
+async def _run_callback(call: ListenerCall) -> None:
     result = call.run()
     if result is not None:
         await result

@@ -16,13 +16,13 @@ from barnabas.client.arguments import (
     as_partitions,
     as_timeout_ms,
 )
-from barnabas.client.cluster.counted import counted
 from barnabas.client.cluster.observed import Observed
 from barnabas.client.consume.consumer_core import ConsumerCore
 from barnabas.errors import BarnabasError, InvalidSettingError, MisuseError
 from barnabas.settings.table import ConsumerConfig
 from barnabas.stats import ConsumerStats
 from barnabas.types import GroupIdentity, K, OffsetAndMetadata, TopicPartition, V, Watermarks
+from barnabas.wording import counted
 
 ONE_FOR_EACH = "a Consumer of its own, or use a ParallelConsumer"
 """What those are told who poll one Consumer at once."""
@@ -46,7 +46,7 @@ class ConsumerFront(Observed, Generic[K, V]):
 
     def _doing(self) -> str:
         group = "" if self.config.group_id is None else f"in group {self.config.group_id!r}, "
-        count = len(self._core.buffer.assignment)
+        count = len(self._core.partitions.assignment)
         return f"{group}{counted(count, 'partition')} assigned"
 
     def stats(self) -> ConsumerStats:
@@ -60,7 +60,7 @@ class ConsumerFront(Observed, Generic[K, V]):
 
     def assignment(self) -> list[TopicPartition]:
         """The partitions that are read at present."""
-        return self._core.buffer.assignment
+        return self._core.partitions.assignment
 
     def seek(self, partition: PartitionLike, offset: int | OffsetAndMetadata) -> None:
         """Continues at this offset. Raises: MisuseError where the partition is not assigned."""
@@ -68,7 +68,7 @@ class ConsumerFront(Observed, Generic[K, V]):
         place = as_partition(partition)
         target = as_offset(place, offset)
         epoch = -1 if target.leader_epoch is None else target.leader_epoch
-        self._core.buffer.seek(place, target.offset, epoch)
+        self._core.partitions.seek(place, target.offset, epoch)
 
     def seek_to_beginning(self, *partitions: PartitionLike) -> None:
         """Continues at the first offset there is; without arguments in all assigned partitions."""
@@ -86,15 +86,15 @@ class ConsumerFront(Observed, Generic[K, V]):
         Raises: MisuseError where one is not assigned.
         """
         self._give_back()
-        self._core.buffer.pause(as_partitions(partitions))
+        self._core.partitions.pause(as_partitions(partitions))
 
     def resume(self, *partitions: PartitionLike) -> None:
         """Ends `pause`. Raises: MisuseError where a partition is not assigned."""
-        self._core.buffer.resume(as_partitions(partitions))
+        self._core.partitions.resume(as_partitions(partitions))
 
     def paused(self) -> list[TopicPartition]:
         """The partitions that `pause` was called for, and `resume` was not since."""
-        return self._core.buffer.paused
+        return self._core.partitions.paused
 
     def ends_reached(self) -> dict[TopicPartition, int]:
         """The partitions whose end the records so far have come to since the last call, each with the offset
@@ -113,7 +113,7 @@ class ConsumerFront(Observed, Generic[K, V]):
 
         Raises: MisuseError where the partition is not assigned.
         """
-        state = self._core.buffer.state(as_partition(partition))
+        state = self._core.partitions.state(as_partition(partition))
         if state.high_watermark < 0:
             return None
         return Watermarks(state.log_start_offset, state.high_watermark)
@@ -127,8 +127,8 @@ class ConsumerFront(Observed, Generic[K, V]):
         self._core.give_back()
 
     def _on_made_again(self, listener: Callable[[list[TopicPartition]], object]) -> None:
-        """See `FetchBuffer.on_made_again`."""
-        self._core.buffer.on_made_again = listener
+        """See `SubscriptionState.on_made_again`."""
+        self._core.partitions.on_made_again = listener
 
     def _interrupted(self, error: BaseException) -> None:
         """A call that was to return records ends by `error`. By Ctrl-C for instance, which comes at any

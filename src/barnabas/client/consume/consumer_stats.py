@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.consume.fetch_buffer import FetchBuffer
+from barnabas.client.consume.fetch_queue import FetchQueue
 from barnabas.client.consume.fetcher import Fetcher
-from barnabas.client.consume.partition_state import PartitionState
 from barnabas.client.groups.group_observer import GroupObserver
 from barnabas.settings.table import ConsumerConfig
 from barnabas.stats import ConsumerPartitionStats, ConsumerStats
@@ -25,13 +25,13 @@ def consumer_stats(
 ) -> ConsumerStats:
     """`identity`: of a member of a group. May be called on any thread."""
     is_committed_only = config.isolation_level == "read_committed"
-    states = buffer.states()
+    queues = buffer.queues()
     return ConsumerStats(
         client=client.stats(window_seconds),
         group_id=config.group_id,
         member_id="" if identity is None else identity.member_id,
         generation=-1 if identity is None else identity.generation,
-        queued_bytes=sum(state.queued_bytes for state in states),
+        queued_bytes=sum(queue.queued_bytes for queue in queues),
         fetch_latency_ms=fetcher.latency_ms.stats(window_seconds),
         commits=group.commits,
         commit_failures=group.commit_failures,
@@ -41,27 +41,28 @@ def consumer_stats(
         rebalance_latency_ms=group.rebalance_latency_ms.stats(window_seconds),
         poll_idle_ratio=poll_idle_ratio,
         partitions={
-            state.partition: _partition_stats(client, fetcher, state, is_committed_only=is_committed_only)
-            for state in states
+            queue.partition: _partition_stats(client, fetcher, queue, is_committed_only=is_committed_only)
+            for queue in queues
         },
     )
 
 
 def _partition_stats(
-    client: KafkaClient, fetcher: Fetcher, state: PartitionState, *, is_committed_only: bool
+    client: KafkaClient, fetcher: Fetcher, queue: FetchQueue, *, is_committed_only: bool
 ) -> ConsumerPartitionStats:
+    state = queue.state
     end = state.last_stable_offset if is_committed_only else state.high_watermark
     position = state.position if state.has_position else -1
     return ConsumerPartitionStats(
         leader=client.metadata.leader(state.partition),
-        preferred_read_replica=fetcher.preferred_read_replica(state.partition),
+        preferred_read_replica=fetcher.sources.replica(state.partition),
         position=position,
-        fetch_offset=state.fetch_offset if state.has_position else -1,
+        fetch_offset=queue.fetch_offset if state.has_position else -1,
         high_watermark=state.high_watermark,
         last_stable_offset=state.last_stable_offset,
         lag=max(0, end - position) if end >= 0 and position >= 0 else -1,
-        fetched_bytes=state.fetched_bytes,
+        fetched_bytes=queue.fetched_bytes,
         returned_records=state.returned_records,
-        queued_bytes=state.queued_bytes,
+        queued_bytes=queue.queued_bytes,
         is_paused=state.is_paused,
     )

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING
 
 from barnabas.client.cluster.waking import LoopWaking
 from barnabas.client.consume.fetch_buffer import FetchBuffer
+from barnabas.client.consume.fetch_queue import FetchQueue
 from barnabas.client.consume.fetch_session import FetchSession
 from barnabas.client.consume.fetch_under_way import FetchUnderWay, Wanted
-from barnabas.client.consume.partition_state import PartitionState
 from barnabas.client.unpacking import most_unpacked_bytes
 from barnabas.clock import CLOCK
 from barnabas.net.answers import Loan
@@ -104,8 +104,8 @@ class LentFetch:
         return self.credit is not None
 
     @property
-    def states(self) -> list[PartitionState]:
-        return [entry.state for entry in self.request.wanted.values()]
+    def queues(self) -> list[FetchQueue]:
+        return [entry.queue for entry in self.request.wanted.values()]
 
     def take_back(self) -> None:
         """Nothing happens where it was taken back before."""
@@ -153,14 +153,14 @@ class DirectFetching:
         is_large = size >= LARGE_ANSWER_BYTES and connection.is_plain and version in LENT_VERSIONS
         self._large_answers[node_id] = self._large_answers.get(node_id, 0) + 1 if is_large else 0
 
-    def goes_in_bulk(self, node_id: int, states: Iterable[PartitionState]) -> bool:
+    def goes_in_bulk(self, node_id: int, queues: Iterable[FetchQueue]) -> bool:
         """Whether the next fetch of these from a broker may be lent in bulk: with all of its partitions, as
         none can be added later."""
         return (
             self._can_lend
             and not self._config.enable_partition_eof
             and self._large_answers.get(node_id, 0) >= LARGE_ANSWERS_FIRST
-            and any(state.has_backlog for state in states)
+            and any(queue.has_backlog for queue in queues)
         )
 
     def lend(
@@ -176,8 +176,8 @@ class DirectFetching:
             or self._config.enable_partition_eof
         ):
             return None
-        states = [entry.state for entry in request.wanted.values()]
-        is_in_bulk = self.goes_in_bulk(node_id, states)
+        queues = [entry.queue for entry in request.wanted.values()]
+        is_in_bulk = self.goes_in_bulk(node_id, queues)
         if not is_in_bulk and (
             self._small_answers.get(node_id, 0) < SMALL_ANSWERS_FIRST
             or self._fetches.seconds_since_wait() > WAITS_WITHIN_SECONDS
@@ -193,7 +193,7 @@ class DirectFetching:
             logger.warning("fetches go on in the event loop: %s", error)
             self._can_lend = False
             if lent.credit is not None:
-                self._buffer.close_credit(lent.states, lent.credit)
+                self._buffer.close_credit(lent.queues, lent.credit)
             connection.close()
             return None
         self._lent[lent.id] = lent
@@ -224,9 +224,9 @@ class DirectFetching:
         lend = self._fetches.lend
         if is_in_bulk:
             message.max_wait_ms, message.max_bytes = config.fetch_max_wait_ms, config.fetch_max_bytes
-            credit = self._buffer.open_credit(lent.states, FetchCredit)
+            credit = self._buffer.open_credit(lent.queues, FetchCredit)
             lent.credit, lent.partition_bytes = credit, self._buffer.partition_bytes
-            lent.end_offsets = {state.partition: state.end_offset for state in lent.states}
+            lent.end_offsets = {queue.partition: queue.state.end_offset for queue in lent.queues}
             end_offsets = list(lent.end_offsets.values())
             lend = partial(self._fetches.lend_in_bulk, credit=credit, end_offsets=end_offsets)
         lent.id = lend(
@@ -258,16 +258,17 @@ class DirectFetching:
         records: _ArrivedRecords | None,
     ) -> bool:
         """Whether the partition might be fetched on though it is not to be."""
-        state = entry.state
+        queue = entry.queue
+        state = queue.state
         if state.epoch != entry.epoch:
             return True
         state.high_watermark, state.last_stable_offset, state.log_start_offset = watermarks
         if records is not None:
             reader, fetch_offset, end_offset, size, leader_epoch = records
             end = state.last_stable_offset if self._reads_committed else state.high_watermark
-            state.has_backlog = leaves_backlog(size, fetch_offset, end_offset, end)
-            self._buffer.take_in(state, entry.epoch, fetch_offset, reader, size, end_offset, leader_epoch)
-        return not (self._buffer.wants_more(state) if state.credit is None else self._buffer.is_read(state))
+            queue.has_backlog = leaves_backlog(size, fetch_offset, end_offset, end)
+            self._buffer.take_in(queue, entry.epoch, fetch_offset, reader, size, end_offset, leader_epoch)
+        return not (self._buffer.wants_more(queue) if queue.credit is None else self._buffer.is_read(queue))
 
     def take_back(self, lent: LentFetch) -> None:
         """The loop goes on with what is under way."""
@@ -276,7 +277,7 @@ class DirectFetching:
             return
         del self._lent[lent.id]
         if lent.credit is not None:
-            self._buffer.close_credit(lent.states, lent.credit)
+            self._buffer.close_credit(lent.queues, lent.credit)
         self.take_in()
         self._count(lent, taken.figures)
         lent.is_answered = taken.seconds_under_way is None

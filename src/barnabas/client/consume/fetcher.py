@@ -22,12 +22,14 @@ from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.metadata import NO_TOPIC_ID, ClusterMetadata
 from barnabas.client.consume.direct_fetching import DirectFetching, LentFetch, leaves_backlog
 from barnabas.client.consume.fetch_buffer import FetchBuffer
-from barnabas.client.consume.fetch_session import SESSION_ERRORS, FetchSession, PartitionFetch, SessionRequest
-from barnabas.client.consume.fetch_under_way import FetchUnderWay, Wanted
-from barnabas.client.consume.partition_state import NO_END_OFFSET, PartitionState
+from barnabas.client.consume.fetch_queue import FetchQueue
+from barnabas.client.consume.fetch_session import SESSION_ERRORS, FetchSession, PartitionFetch
+from barnabas.client.consume.fetch_sources import FetchSources
+from barnabas.client.consume.fetch_under_way import FetchUnderWay, Wanted, fetch_request
+from barnabas.client.consume.partition_state import NO_END_OFFSET
+from barnabas.client.consume.subscription_state import SubscriptionState
 from barnabas.client.consume.topics_made_again import TopicsMadeAgain, note_topic_ids
 from barnabas.client.consume.truncation import NO_EPOCH, UNDEFINED_OFFSET, TruncationCheck, last_leader_epoch
-from barnabas.client.groups.offsets import ISOLATION_LEVELS
 from barnabas.client.unpacking import most_unpacked_bytes
 from barnabas.clock import CLOCK
 from barnabas.error_codes import ErrorCode, error_for
@@ -36,7 +38,7 @@ from barnabas.net.connection import Connection
 from barnabas.protocol.messages.fetch import FetchRequest, FetchResponse
 from barnabas.settings.table import ConsumerConfig
 from barnabas.steps import FetchAnswered, FetchSent
-from barnabas.types import Node, PartitionInfo, TopicPartition
+from barnabas.types import Node, TopicPartition
 from barnabas.values import frozen
 from barnabas.windows import RollingWindow
 
@@ -67,15 +69,6 @@ CLOSE_SESSIONS_SECONDS = 0.5
 
 
 @frozen
-class _ReadReplica:
-    """The replica that a leader named as closest to us (KIP-392): good for a while, and under that leader."""
-
-    node_id: int
-    expires_at: float
-    leader_epoch: int
-
-
-@frozen
 class _SentFetch:
     """A request that a broker may answer only when there is data, or after fetch_max_wait_ms."""
 
@@ -85,7 +78,7 @@ class _SentFetch:
 
     @property
     def is_stale(self) -> bool:
-        return all(entry.state.epoch != entry.epoch for entry in self.request.wanted.values())
+        return not any(entry.is_current for entry in self.request.wanted.values())
 
 
 class Fetcher:
@@ -94,12 +87,14 @@ class Fetcher:
     def __init__(
         self,
         client: KafkaClient,
+        subscription: SubscriptionState,
         buffer: FetchBuffer,
         config: ConsumerConfig,
         direct_fetches: DirectFetches | None = None,
     ) -> None:
         """`direct_fetches`: what the caller's thread waits with, if that can fetch by itself."""
         self._client = client
+        self._subscription = subscription
         self._buffer = buffer
         self._config = config
         self._reads_committed = config.isolation_level == "read_committed"
@@ -109,11 +104,9 @@ class Fetcher:
         self._sessions: defaultdict[int, FetchSession] = defaultdict(FetchSession)
         self._sent: dict[int, _SentFetch] = {}
         self._failures: defaultdict[int, int] = defaultdict(int)
-        self._partition_failures: defaultdict[TopicPartition, int] = defaultdict(int)
-        self._not_before: dict[TopicPartition, float] = {}
-        self._truncation = TruncationCheck(client, buffer, config)
-        self._made_again = TopicsMadeAgain(buffer, config.auto_offset_reset)
-        self._read_replicas: dict[TopicPartition, _ReadReplica] = {}
+        self._truncation = TruncationCheck(client, subscription, buffer, config)
+        self._made_again = TopicsMadeAgain(subscription, config.auto_offset_reset)
+        self.sources = FetchSources(client.backoff, config.metadata_max_age_ms)
         self.latency_ms = RollingWindow()
         """From a fetch to its answer, in which fetch_max_wait_ms may be contained."""
         self._turn = 0
@@ -170,12 +163,10 @@ class Fetcher:
 
     def _on_metadata(self, metadata: ClusterMetadata) -> None:
         for partition in self._made_again.look_for(metadata):
-            self._read_replicas.pop(partition, None)
-            self._partition_failures.pop(partition, None)
-            self._not_before.pop(partition, None)
+            self.sources.forget(partition)
         self.wake()
 
-    def _start_fetches(self, continuing: Node | None = None) -> list[PartitionState]:
+    def _start_fetches(self, continuing: Node | None = None) -> list[FetchQueue]:
         """Fetches from every node that has something; what `continuing` has is given instead."""
         self._is_awake = False
         if self._is_closed:
@@ -186,18 +177,18 @@ class Fetcher:
                     self._take_back(lent)
         self._abandon_stale_fetches()
         due = self._by_node()
-        states = [] if continuing is None else due.pop(continuing, [])
+        queues = [] if continuing is None else due.pop(continuing, [])
         for node, others in due.items():
             self._under_way[node.node_id] = self._client.in_background(
                 self._keep_fetching(node, others), f"fetching from broker {node.node_id}"
             )
-        return states
+        return queues
 
     def _goes_on_in_bulk(self, lent: LentFetch) -> bool:
         """As `_is_still_wanted`, of a fetch that waits for room by itself and was told how far it goes."""
         buffer = self._buffer
         has_changed = lent.partition_bytes != buffer.partition_bytes or any(
-            state.end_offset != lent.end_offsets[state.partition] for state in lent.states
+            queue.state.end_offset != lent.end_offsets[queue.partition] for queue in lent.queues
         )
         return not has_changed and self._is_still_wanted(lent)
 
@@ -205,18 +196,18 @@ class Fetcher:
         """Whether exactly the partitions of a fetch are what is to be fetched from its broker."""
         wanted, found = lent.request.wanted, 0
         metadata, now = self._client.metadata, CLOCK.monotonic()
-        for state in self._buffer.states():
-            entry, info = wanted.get(state.partition), metadata.partition(state.partition)
-            is_known = entry is not None and entry.state is state and entry.epoch == state.epoch
+        for queue in self._buffer.queues():
+            entry, info = wanted.get(queue.partition), metadata.partition(queue.partition)
+            is_known = entry is not None and entry.queue is queue and entry.epoch == queue.state.epoch
             found += is_known
-            if not (self._buffer.is_read(state) if lent.is_in_bulk else self._buffer.wants_more(state)):
+            if not (self._buffer.is_read(queue) if lent.is_in_bulk else self._buffer.wants_more(queue)):
                 if is_known:
                     return False
                 continue
-            source = -1 if info is None else self._source(metadata, info, state, now)
+            source = -1 if info is None else self.sources.source(metadata, info, queue.partition, now)
             if is_known != (source == lent.node_id):
                 return False
-            if entry is not None and entry.leader_epoch != metadata.leader_epoch(state.partition):
+            if entry is not None and entry.leader_epoch != metadata.leader_epoch(queue.partition):
                 return False
         return found == len(wanted)
 
@@ -233,13 +224,13 @@ class Fetcher:
             else:
                 sent.connection.close()
 
-    def _by_node(self) -> dict[Node, list[PartitionState]]:
+    def _by_node(self) -> dict[Node, list[FetchQueue]]:
         """What to fetch from each broker that has no request under way, while there is room for it.
 
         The partitions take turns to be first: a broker fills its answer from the front, and cuts the first
         batch of all but the first partition (KIP-74).
         """
-        by_node: defaultdict[Node, list[PartitionState]] = defaultdict(list)
+        by_node: defaultdict[Node, list[FetchQueue]] = defaultdict(list)
         metadata = self._client.metadata
         all_are_busy = bool(metadata.nodes) and self._under_way.keys() >= metadata.nodes.keys()
         if all_are_busy or not self._buffer.room():
@@ -248,29 +239,30 @@ class Fetcher:
         earliest_retry = NO_END_OFFSET
         self._holds_back = False
         full: set[int] = set()
-        states = self._buffer.states()
-        self._turn = (self._turn + 1) % max(1, len(states))
-        for state in states[self._turn :] + states[: self._turn]:
-            if not self._buffer.wants_more(state):
-                if self._buffer.is_full(state):
+        queues = self._buffer.queues()
+        self._turn = (self._turn + 1) % max(1, len(queues))
+        for queue in queues[self._turn :] + queues[: self._turn]:
+            if not self._buffer.wants_more(queue):
+                if self._buffer.is_full(queue):
                     self._holds_back = True
-                    full.add(metadata.leader(state.partition))
+                    full.add(metadata.leader(queue.partition))
                 continue
-            not_before = self._not_before.get(state.partition, 0)
+            not_before = self.sources.not_before(queue.partition)
             if not_before > now:
                 earliest_retry = min(earliest_retry, not_before)
                 continue
-            info = metadata.partition(state.partition)
-            if info is not None and 0 <= info.leader_epoch < state.fetch_leader_epoch:
-                self._on_old_leader(state)
-                earliest_retry = min(earliest_retry, self._not_before[state.partition])
+            info = metadata.partition(queue.partition)
+            if info is not None and 0 <= info.leader_epoch < queue.fetch_leader_epoch:
+                self._on_old_leader(queue)
+                earliest_retry = min(earliest_retry, self.sources.not_before(queue.partition))
                 continue
-            node = None if info is None else metadata.nodes.get(self._source(metadata, info, state, now))
+            source = -1 if info is None else self.sources.source(metadata, info, queue.partition, now)
+            node = metadata.nodes.get(source)
             if node is None:
-                self._client.add_topics([state.partition.topic])
+                self._client.add_topics([queue.partition.topic])
                 self._client.request_metadata_update()
             elif node.node_id not in self._under_way:
-                by_node[node].append(state)
+                by_node[node].append(queue)
         if earliest_retry != NO_END_OFFSET:
             self._loop.call_later(earliest_retry - now, self.wake)
         for node, due in list(by_node.items()):
@@ -279,60 +271,43 @@ class Fetcher:
                 del by_node[node]
         return by_node
 
-    def _goes_in_bulk(self, node: Node, states: Iterable[PartitionState]) -> bool:
-        direct = None if self._read_replicas else self._direct
-        return direct is not None and direct.goes_in_bulk(node.node_id, states)
+    def _goes_in_bulk(self, node: Node, queues: Iterable[FetchQueue]) -> bool:
+        direct = None if self.sources.has_replicas else self._direct
+        return direct is not None and direct.goes_in_bulk(node.node_id, queues)
 
-    def _on_old_leader(self, state: PartitionState) -> None:
+    def _on_old_leader(self, queue: FetchQueue) -> None:
         """We have read from a later leader than the one that is known. A broker that does not know of its
         successor yet would take our position for one out of range, so it is not asked; but in the end what
         was read is gone, for instance with a topic that was made anew."""
-        if self._partition_failures[state.partition] >= OLD_LEADER_TRIES:
-            self._truncation.diverged(state, state.epoch, NO_EPOCH, UNDEFINED_OFFSET)
+        if self.sources.failures(queue.partition) >= OLD_LEADER_TRIES:
+            self._truncation.diverged(queue, queue.state.epoch, NO_EPOCH, UNDEFINED_OFFSET)
         self._client.request_metadata_update()
-        self._back_off(state.partition)
+        self.sources.back_off(queue.partition)
 
-    def _source(
-        self, metadata: ClusterMetadata, info: PartitionInfo, state: PartitionState, now: float
-    ) -> int:
-        """The broker to fetch from: the replica that the leader named as closest (KIP-392), or the leader."""
-        replica = self._read_replicas.get(state.partition)
-        if replica is not None:
-            is_same_leader = replica.leader_epoch == info.leader_epoch
-            if is_same_leader and now < replica.expires_at and replica.node_id in metadata.nodes:
-                return replica.node_id
-            del self._read_replicas[state.partition]
-        return info.leader
-
-    def preferred_read_replica(self, partition: TopicPartition) -> int:
-        """The replica that is fetched from in the leader's place, -1 if there is none."""
-        replica = self._read_replicas.get(partition)
-        return -1 if replica is None else replica.node_id
-
-    async def _keep_fetching(self, node: Node, states: list[PartitionState]) -> None:
+    async def _keep_fetching(self, node: Node, queues: list[FetchQueue]) -> None:
         """Goes on with what there is after each answer: to start another task would take longer than a small
         answer does, and whoever waits for its records would wait for that."""
         task = asyncio.current_task()
         assert task is not None
-        while states:
+        while queues:
             self._under_way[node.node_id] = task
             try:
-                await self._fetch(node, states)
+                await self._fetch(node, queues)
             finally:
                 del self._under_way[node.node_id]
                 self._sent.pop(node.node_id, None)
-            states = self._start_fetches(node)
+            queues = self._start_fetches(node)
 
-    async def _fetch(self, node: Node, states: list[PartitionState]) -> None:
+    async def _fetch(self, node: Node, queues: list[FetchQueue]) -> None:
         session = self._sessions[node.node_id]
         try:
             connection = await self._pool.get(node.node_id, node)
             if connection.version_of(FetchRequest) < VERSION_WITH_LEADER_EPOCHS:
-                valid = await self._truncation.validate(connection, states)
-                for state in set(states).difference(valid):
-                    self._back_off(state.partition)
-                states = valid
-            request = self._request(connection, session, states)
+                valid = await self._truncation.validate(connection, queues)
+                for queue in set(queues).difference(valid):
+                    self.sources.back_off(queue.partition)
+                queues = valid
+            request = self._request(connection, session, queues)
             if request is None:
                 return
             self._sent[node.node_id] = _SentFetch(connection, request, CLOCK.monotonic())
@@ -366,20 +341,22 @@ class Fetcher:
         except BarnabasError as error:
             sent = self._sent.get(node.node_id)
             if sent is None or not sent.is_stale:
-                await self._after_failure(node, states, error)
+                await self._after_failure(node, queues, error)
         except Exception as error:
             session.start_over()
             logger.exception("fetching from %s failed", node)
-            self._buffer.raise_later(UnknownServerError(f"fetching from {node} failed: {error!r}"))
-            await self._after_failure(node, states, error)
+            self._subscription.failures.raise_later(
+                UnknownServerError(f"fetching from {node} failed: {error!r}")
+            )
+            await self._after_failure(node, queues, error)
 
     def _lend(
         self, node: Node, connection: Connection, session: FetchSession, request: FetchUnderWay
     ) -> LentFetch | None:
-        if self._direct is None or self._read_replicas:
+        if self._direct is None or self.sources.has_replicas:
             return None
-        states = [entry.state for entry in request.wanted.values()]
-        if self._holds_back and not self._goes_in_bulk(node, states):
+        queues = [entry.queue for entry in request.wanted.values()]
+        if self._holds_back and not self._goes_in_bulk(node, queues):
             return None
         return self._direct.lend(node.node_id, connection, session, request)
 
@@ -393,21 +370,20 @@ class Fetcher:
         lent.take_back()
         self._sent[lent.node_id] = _SentFetch(lent.connection, lent.request, lent.sent_at)
 
-    async def _after_failure(self, node: Node, states: list[PartitionState], error: Exception) -> None:
+    async def _after_failure(self, node: Node, queues: list[FetchQueue], error: Exception) -> None:
         logger.debug("fetching from %s failed, will try again: %s", node, error)
         self._failures[node.node_id] += 1
         # Nothing of what the others have for us has changed.
-        for state in states:
-            state.has_backlog = False
+        for queue in queues:
+            queue.has_backlog = False
         self._client.request_metadata_update()
-        for partition in [p for p, r in self._read_replicas.items() if r.node_id == node.node_id]:
-            del self._read_replicas[partition]
+        self.sources.forget_replicas_at(node.node_id)
         if isinstance(error, BarnabasError) and not is_fetched_again(error):
-            self._buffer.raise_later(error)
+            self._subscription.failures.raise_later(error)
         await asyncio.sleep(self._client.backoff.delay_ms(self._failures[node.node_id]) / 1000)
 
     def _request(
-        self, connection: Connection, session: FetchSession, states: list[PartitionState]
+        self, connection: Connection, session: FetchSession, queues: list[FetchQueue]
     ) -> FetchUnderWay | None:
         """What to send now; None where there is nothing to fetch any more."""
         metadata = self._client.metadata
@@ -417,28 +393,28 @@ class Fetcher:
         wanted: dict[TopicPartition, Wanted] = {}
         fetches: dict[TopicPartition, PartitionFetch] = {}
         topic_ids: dict[str, UUID] = {}
-        for state in states:
+        for queue in queues:
             # It may have been given away while the connection was opened.
-            if not self._buffer.wants_more(state):
+            if not self._buffer.wants_more(queue):
                 continue
-            partition = state.partition
+            partition = queue.partition
             topic_id = topic_ids.get(partition.topic)
             if topic_id is None:
                 topic_id = topic_ids[partition.topic] = metadata.topic_id(partition.topic)
-            if state.topic_id is None:
-                note_topic_ids(metadata, (state,))
+            if queue.state.topic_id is None:
+                note_topic_ids(metadata, (queue.state,))
             leader_epoch = metadata.leader_epoch(partition)
-            if state.high_watermark < 0 and session.knows(partition):
+            if queue.state.high_watermark < 0 and session.knows(partition):
                 # It was told of before this assignment, and is not again until it moves.
                 session.start_over()
-            entry = wanted[partition] = Wanted(state, state.epoch, state.fetch_offset, leader_epoch)
+            entry = wanted[partition] = Wanted(queue, queue.state.epoch, queue.fetch_offset, leader_epoch)
             # A follower that lags behind would take what it does not have yet for truncated.
-            is_checked = can_check and partition not in self._read_replicas
+            is_checked = can_check and self.sources.replica(partition) < 0
             fetches[partition] = PartitionFetch(
                 topic_id=topic_id,
                 fetch_offset=entry.fetch_offset,
                 current_leader_epoch=leader_epoch,
-                last_fetched_epoch=state.fetch_leader_epoch if is_checked else NO_EPOCH,
+                last_fetched_epoch=queue.fetch_leader_epoch if is_checked else NO_EPOCH,
                 partition_max_bytes=most,
             )
         if not wanted:
@@ -447,43 +423,15 @@ class Fetcher:
         version = connection.version_of(FetchRequest, highest)
         told = session.next_request(fetches, uses_topic_ids=version >= VERSION_WITH_TOPIC_IDS)
         topic_names = {topic_id: name for name, topic_id in topic_ids.items()}
-        return FetchUnderWay(self._message(told), version, wanted, fetches, topic_names, told.is_full)
-
-    def _message(self, told: SessionRequest) -> FetchRequest:
-        topics: dict[tuple[str, UUID], FetchRequest.FetchTopic] = {}
-        for (name, index), fetch in told.partitions.items():
-            topic = topics.get((name, fetch.topic_id))
-            if topic is None:
-                topic = FetchRequest.FetchTopic(topic=name, topic_id=fetch.topic_id)
-                topics[name, fetch.topic_id] = topic
-            topic.partitions.append(
-                FetchRequest.FetchPartition(
-                    partition=index,
-                    current_leader_epoch=fetch.current_leader_epoch,
-                    fetch_offset=fetch.fetch_offset,
-                    last_fetched_epoch=fetch.last_fetched_epoch,
-                    partition_max_bytes=fetch.partition_max_bytes,
-                )
-            )
-        forgotten: dict[tuple[str, UUID], FetchRequest.ForgottenTopic] = {}
-        for (name, index), topic_id in told.forgotten:
-            gone = forgotten.get((name, topic_id))
-            if gone is None:
-                gone = forgotten[name, topic_id] = FetchRequest.ForgottenTopic(topic=name, topic_id=topic_id)
-            gone.partitions.append(index)
-        return FetchRequest(
+        message = fetch_request(
+            told,
+            self._config,
             max_wait_ms=min(self._config.fetch_max_wait_ms, HELD_BACK_WAIT_MS)
             if self._holds_back
             else self._config.fetch_max_wait_ms,
-            min_bytes=self._config.fetch_min_bytes,
             max_bytes=self._max_bytes(),
-            isolation_level=ISOLATION_LEVELS[self._config.isolation_level],
-            session_id=told.session_id,
-            session_epoch=told.session_epoch,
-            topics=list(topics.values()),
-            forgotten_topics_data=list(forgotten.values()),
-            rack_id=self._config.client_rack or "",
         )
+        return FetchUnderWay(message, version, wanted, fetches, topic_names, told.is_full)
 
     def _max_bytes(self) -> int:
         """Answers of all brokers together shall fit into the queue, but for a batch each, which comes however
@@ -518,53 +466,49 @@ class Fetcher:
             name = topic.topic or request.topic_names.get(topic.topic_id, "")
             for answer in topic.partitions:
                 entry = request.wanted.get(TopicPartition(name, answer.partition_index))
-                if entry is None or entry.state.epoch != entry.epoch:
+                if entry is None or not entry.is_current:
                     continue
                 diverging = answer.diverging_epoch
                 if answer.error_code:
-                    failed.add(entry.state.partition)
+                    failed.add(entry.queue.partition)
                     self._on_error(entry, answer, response)
                 elif diverging.epoch >= 0 or diverging.end_offset >= 0:
-                    failed.add(entry.state.partition)
-                    self._back_off(entry.state.partition)
-                    self._truncation.diverged(entry.state, entry.epoch, diverging.epoch, diverging.end_offset)
+                    failed.add(entry.queue.partition)
+                    self.sources.back_off(entry.queue.partition)
+                    self._truncation.diverged(entry.queue, entry.epoch, diverging.epoch, diverging.end_offset)
                 else:
                     self._on_records(entry, answer)
         if self._config.enable_partition_eof:
             # In a session, a partition that is not mentioned stands where it stood.
             for partition, entry in request.wanted.items():
-                if partition not in failed and entry.state.epoch == entry.epoch:
+                if partition not in failed and entry.is_current:
                     self._mark_end(entry)
         return True
 
     def _mark_end(self, entry: Wanted) -> None:
-        state = entry.state
-        end = state.last_stable_offset if self._reads_committed else state.high_watermark
-        if 0 <= end <= state.fetch_offset != NO_END_OFFSET:
-            self._buffer.mark_end(state, entry.epoch, state.fetch_offset)
+        queue = entry.queue
+        end = queue.state.last_stable_offset if self._reads_committed else queue.state.high_watermark
+        if 0 <= end <= queue.fetch_offset != NO_END_OFFSET:
+            self._buffer.mark_end(queue, entry.epoch, queue.fetch_offset)
 
     def _on_records(self, entry: Wanted, answer: FetchResponse.PartitionData) -> None:
-        state = entry.state
-        self._partition_failures.pop(state.partition, None)
-        state.log_start_offset = answer.log_start_offset
-        state.high_watermark = answer.high_watermark
-        state.last_stable_offset = answer.last_stable_offset
+        queue = entry.queue
+        self.sources.succeeded(queue.partition)
+        queue.state.log_start_offset = answer.log_start_offset
+        queue.state.high_watermark = answer.high_watermark
+        queue.state.last_stable_offset = answer.last_stable_offset
         if answer.preferred_read_replica >= 0:
-            self._read_replicas[state.partition] = _ReadReplica(
-                answer.preferred_read_replica,
-                CLOCK.monotonic() + self._config.metadata_max_age_ms / 1000,
-                entry.leader_epoch,
-            )
+            self.sources.use_replica(queue.partition, answer.preferred_read_replica, entry.leader_epoch)
         data = answer.records
-        state.has_backlog = False
+        queue.has_backlog = False
         if not data:
             return
         aborted: list[tuple[int, int]] | None = None
         if self._reads_committed:
             aborted = [(t.producer_id, t.first_offset) for t in answer.aborted_transactions or ()]
         reader = RecordReader(
-            state.partition.topic,
-            state.partition.partition,
+            queue.partition.topic,
+            queue.partition.partition,
             data,
             fetch_offset=entry.fetch_offset,
             aborted=aborted,
@@ -579,10 +523,10 @@ class Fetcher:
             NO_END_OFFSET if reader.end_offset is None else max(reader.end_offset, entry.fetch_offset)
         )
         if end_offset != NO_END_OFFSET:
-            end = state.last_stable_offset if self._reads_committed else state.high_watermark
-            state.has_backlog = leaves_backlog(len(data), entry.fetch_offset, end_offset, end)
+            end = queue.state.last_stable_offset if self._reads_committed else queue.state.high_watermark
+            queue.has_backlog = leaves_backlog(len(data), entry.fetch_offset, end_offset, end)
         self._buffer.append(
-            state,
+            queue,
             entry.epoch,
             entry.fetch_offset,
             reader,
@@ -592,47 +536,42 @@ class Fetcher:
         )
 
     def _on_error(self, entry: Wanted, answer: FetchResponse.PartitionData, response: FetchResponse) -> None:
-        state, code = entry.state, answer.error_code
-        state.has_backlog = False
-        partition = state.partition
+        queue, code = entry.queue, answer.error_code
+        queue.has_backlog = False
+        partition = queue.partition
         where = f"fetch of {partition} at offset {entry.fetch_offset}"
-        had_replica = self._read_replicas.pop(partition, None) is not None
+        had_replica = self.sources.forget_replica(partition)
         if code == ErrorCode.OFFSET_OUT_OF_RANGE:
             if had_replica:
                 # A follower may lag behind, so the leader decides (KIP-392).
                 return
-            self._back_off(partition)
-            self._buffer.out_of_range(state, entry.epoch)
+            self.sources.back_off(partition)
+            self._subscription.out_of_range(queue.state, entry.epoch)
         elif code in FETCHED_AGAIN:
             logger.info("%s: %s", where, error_for(code).name)
             if code != ErrorCode.OFFSET_NOT_AVAILABLE:
                 self._client.request_metadata_update()
             if not self._learn_leader(entry, answer, response):
-                self._back_off(partition)
+                self.sources.back_off(partition)
         elif code == ErrorCode.CORRUPT_MESSAGE:
             reason = f"the broker says {CorruptMessageError.name}"
             error = CorruptBatchError(reason, partition.topic, partition.partition, entry.fetch_offset)
-            self._buffer.fail(state, entry.epoch, error)
+            self._subscription.fail(queue.state, entry.epoch, error)
         else:
             # Its cause, such as a right that is missing, may go away.
-            self._back_off(partition)
-            self._buffer.refused(state, entry.epoch, error_for(code, where))
+            self.sources.back_off(partition)
+            self._subscription.refused(queue.state, entry.epoch, error_for(code, where))
 
     def _learn_leader(
         self, entry: Wanted, answer: FetchResponse.PartitionData, response: FetchResponse
     ) -> bool:
         """Whether the answer names a leader that is new to us (KIP-951), which can be asked at once."""
-        leader, partition = answer.current_leader, entry.state.partition
+        leader, partition = answer.current_leader, entry.queue.partition
         if leader.leader_id < 0:
             return False
         nodes = [Node(n.node_id, n.host, n.port, n.rack) for n in response.node_endpoints]
         self._client.update_leader(partition, leader.leader_id, leader.leader_epoch, nodes)
         return self._client.metadata.leader_epoch(partition) > entry.leader_epoch
-
-    def _back_off(self, partition: TopicPartition) -> None:
-        self._partition_failures[partition] += 1
-        delay = self._client.backoff.delay_ms(self._partition_failures[partition]) / 1000
-        self._not_before[partition] = CLOCK.monotonic() + delay
 
 
 def _size(response: FetchResponse) -> int:

@@ -109,7 +109,7 @@ class ParallelConsumer(ParallelFront, Generic[K, V]):
             raise self._failure
 
     def stop(self) -> None:
-        """Has `run` return when the handlers under way have finished. Any thread."""
+        """Has `run` return when the handlers under way have finished. Any thread, and any handler."""
         self._is_stopping = True
         self._consumer.wakeup()
 

@@ -13,13 +13,13 @@ from typing import Any
 from barnabas._kernel import Record
 from barnabas.backoff import Backoff
 from barnabas.client.arguments import check_callbacks
-from barnabas.client.cluster.counted import counted
 from barnabas.client.cluster.lifetimes import OfThisProcess
 from barnabas.client.consume.consumer_front import ConsumerFront
 from barnabas.client.consume.work_queue import Ordering, Work, WorkQueue
 from barnabas.clock import CLOCK
 from barnabas.errors import BarnabasError, InvalidSettingError, MisuseError
 from barnabas.types import OffsetAndMetadata, TopicPartition
+from barnabas.wording import counted
 
 logger = logging.getLogger("barnabas.client")
 

@@ -1,20 +1,22 @@
 """Where to begin reading: what the group committed, or what auto_offset_reset says.
 
-Owns the look-up of positions that the fetch buffer waits for. Knows nothing of when it is due.
+Owns the look-up of positions that partitions wait for: one at a time. Knows nothing of when it is due.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from barnabas.broker_errors import OffsetOutOfRangeError, UnknownTopicOrPartitionError
 from barnabas.client.cluster.kafka_client import KafkaClient
-from barnabas.client.consume.fetch_buffer import FetchBuffer
 from barnabas.client.consume.partition_state import PartitionState
+from barnabas.client.consume.subscription_state import SubscriptionState
 from barnabas.client.consume.topics_made_again import note_topic_ids
 from barnabas.client.groups.offsets import check_partitions, fetch_committed, list_offsets
 from barnabas.clock import CLOCK, now_ms
+from barnabas.errors import BarnabasError
 from barnabas.events import OffsetOutOfRange
 from barnabas.settings.table import ConsumerConfig, reset_duration_ms
 from barnabas.steps import PositionFound, PositionSought
@@ -28,12 +30,58 @@ _TIMESTAMPS = {"earliest": EARLIEST_OFFSET, "latest": LATEST_OFFSET}
 class PositionFinder:
     """Finds the positions of partitions that have none."""
 
-    def __init__(self, client: KafkaClient, buffer: FetchBuffer, config: ConsumerConfig) -> None:
+    def __init__(
+        self,
+        client: KafkaClient,
+        subscription: SubscriptionState,
+        config: ConsumerConfig,
+        *,
+        on_failed: Callable[[], None],
+        on_ended: Callable[[], None],
+    ) -> None:
+        """`on_failed` is called when a look-up has failed and the next may `begin`, `on_ended` after each."""
         self._client = client
-        self._buffer = buffer
+        self._subscription = subscription
         self._config = config
+        self._on_failed = on_failed
+        self._on_ended = on_ended
+        self._lookup: asyncio.Task[None] | None = None
+        self._failures = 0
 
-    async def find(self, states: Sequence[PartitionState], timeout_ms: float) -> None:
+    def begin(self) -> None:
+        """Looks for what partitions wait for, in the background."""
+        if self._lookup is None and self._subscription.awaiting_position():
+            self._begin()
+
+    async def ended(self, timeout: float) -> None:
+        """Returns when a look-up has ended, or after `timeout` seconds; begins one if none is under way."""
+        await asyncio.wait([self._lookup or self._begin()], timeout=timeout)
+
+    async def close(self) -> None:
+        if self._lookup is not None:
+            self._lookup.cancel()
+            await asyncio.gather(self._lookup, return_exceptions=True)
+
+    def _begin(self) -> asyncio.Task[None]:
+        self._lookup = self._client.in_background(self._find_all(), "finding positions")
+        return self._lookup
+
+    async def _find_all(self) -> None:
+        try:
+            while states := self._subscription.awaiting_position():
+                await self._find(states, self._config.default_api_timeout_ms)
+            self._failures = 0
+        except BarnabasError as error:
+            self._subscription.failures.raise_later(error)
+            # A caller that goes on polling asks again.
+            self._failures += 1
+            await asyncio.sleep(self._client.backoff.delay_ms(self._failures) / 1000)
+            self._on_failed()
+        finally:
+            self._lookup = None
+            self._on_ended()
+
+    async def _find(self, states: Sequence[PartitionState], timeout_ms: float) -> None:
         """One try at all of them. A partition that cannot have one stops, with an error for the caller.
 
         Raises: KafkaTimeoutError, BootstrapError, a BrokerError that concerns no partition in particular.
@@ -56,7 +104,7 @@ class PositionFinder:
                 if offset is not None:
                     state, epoch = epochs[partition]
                     leader_epoch = -1 if offset.leader_epoch is None else offset.leader_epoch
-                    self._buffer.found_position(state, epoch, offset.offset, leader_epoch)
+                    self._subscription.found_position(state, epoch, offset.offset, leader_epoch)
                     if steps:
                         steps.emit(PositionFound(partition, offset.offset, is_committed=True))
                     del wanted[partition]
@@ -84,7 +132,7 @@ class PositionFinder:
                 leader = self._client.metadata.leader(partition)
                 event = (self._config.client_id, partition, leader, state.position, end.offset, reset)
                 self._client.events.emit(OffsetOutOfRange(*event))
-            self._buffer.found_position(state, epoch, end.offset)
+            self._subscription.found_position(state, epoch, end.offset)
             if steps:
                 steps.emit(PositionFound(partition, end.offset, is_committed=False))
         if without_reset:
@@ -121,7 +169,7 @@ class PositionFinder:
                     reason = f"the cluster has no topic {name!r}; create it, or check its name"
                 refusal = UnknownTopicOrPartitionError(f"{partition} does not exist: {reason}")
                 refusal.__cause__ = error
-                self._buffer.fail(state, epoch, refusal)
+                self._subscription.fail(state, epoch, refusal)
 
     async def _refuse_reset(
         self,
@@ -150,7 +198,7 @@ class PositionFinder:
                 f"{starts[partition].offset} to {ends[partition].offset}: seek to one of them, "
                 "or set auto_offset_reset to 'earliest' or 'latest'"
             )
-            self._buffer.fail(state, epoch, error)
+            self._subscription.fail(state, epoch, error)
 
 
 def _timestamp(reset: str) -> int:

@@ -11,20 +11,20 @@ import asyncio
 import contextlib
 
 from barnabas.backoff import Backoff
-from barnabas.client.consume.fetch_buffer import FetchBuffer
+from barnabas.client.consume.subscription_state import SubscriptionState
 from barnabas.types import TopicPartition
 
 
 class StoppedPartitions:
     """Of one consumer. Made on its event loop."""
 
-    def __init__(self, buffer: FetchBuffer, backoff: Backoff) -> None:
-        self._buffer = buffer
+    def __init__(self, subscription: SubscriptionState, backoff: Backoff) -> None:
+        self._subscription = subscription
         self._backoff = backoff
         self._loop = asyncio.get_running_loop()
         self._failures: dict[TopicPartition, tuple[int, int]] = {}
         """Where each stopped last, and how often in a row it did so there."""
-        buffer.on_stopped = self._on_stopped
+        subscription.on_stopped = self._on_stopped
 
     def _on_stopped(self, partition: TopicPartition, position: int) -> None:
         """On any thread."""
@@ -36,4 +36,5 @@ class StoppedPartitions:
         before, failures = self._failures.get(partition, (position, 0))
         failures = failures + 1 if before == position else 1
         self._failures[partition] = (position, failures)
-        self._loop.call_later(self._backoff.delay_ms(failures) / 1000, self._buffer.try_again, partition)
+        seconds = self._backoff.delay_ms(failures) / 1000
+        self._loop.call_later(seconds, self._subscription.try_again, partition)

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from barnabas.client.cluster.metadata import NO_TOPIC_ID, ClusterMetadata
-from barnabas.client.consume.fetch_buffer import FetchBuffer
 from barnabas.client.consume.partition_state import PartitionState
+from barnabas.client.consume.subscription_state import SubscriptionState
 from barnabas.types import TopicPartition
 
 logger = logging.getLogger("barnabas.client")
@@ -30,8 +30,8 @@ def note_topic_ids(metadata: ClusterMetadata, states: Iterable[PartitionState]) 
 class TopicsMadeAgain:
     """Has the positions in topics that are gone looked up anew, as auto_offset_reset says."""
 
-    def __init__(self, buffer: FetchBuffer, auto_offset_reset: str) -> None:
-        self._buffer = buffer
+    def __init__(self, subscription: SubscriptionState, auto_offset_reset: str) -> None:
+        self._subscription = subscription
         self._auto_offset_reset = auto_offset_reset
         self._cluster_id: str | None = None
         self._gone: set[UUID] = set()
@@ -42,10 +42,10 @@ class TopicsMadeAgain:
         if metadata.cluster_id != self._cluster_id:
             # Another cluster, which may well be a copy: its topics have other ids, and the same offsets.
             self._cluster_id = metadata.cluster_id
-            self._buffer.forget_topic_ids()
+            self._subscription.forget_topic_ids()
             return []
         found: defaultdict[str, list[PartitionState]] = defaultdict(list)
-        for state in self._buffer.states():
+        for state in self._subscription.states():
             topic_id = metadata.topic_id(state.partition.topic)
             known = state.topic_id if state.next_topic_id is None else state.next_topic_id
             if known not in (None, topic_id) and topic_id != NO_TOPIC_ID and topic_id not in self._gone:
@@ -59,5 +59,5 @@ class TopicsMadeAgain:
                 ", ".join(str(state.partition) for state in states),
                 self._auto_offset_reset,
             )
-            self._buffer.made_again(states, metadata.topic_id(topic))
+            self._subscription.made_again(states, metadata.topic_id(topic))
         return [state.partition for states in found.values() for state in states]

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from barnabas._kernel import scan_batches
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.consume.fetch_buffer import FetchBuffer
-from barnabas.client.consume.partition_state import PartitionState
+from barnabas.client.consume.fetch_queue import FetchQueue
+from barnabas.client.consume.subscription_state import SubscriptionState
 from barnabas.error_codes import ErrorCode
 from barnabas.errors import CorruptBatchError, LogTruncationError
 from barnabas.net.connection import Connection
@@ -59,30 +60,35 @@ def _first_leader_epoch(data: bytes | bytearray | memoryview) -> int:
 class TruncationCheck:
     """Acts where the end of a leader epoch lies before what was read in it."""
 
-    def __init__(self, client: KafkaClient, buffer: FetchBuffer, config: ConsumerConfig) -> None:
+    def __init__(
+        self,
+        client: KafkaClient,
+        subscription: SubscriptionState,
+        buffer: FetchBuffer,
+        config: ConsumerConfig,
+    ) -> None:
         self._client = client
+        self._subscription = subscription
         self._buffer = buffer
         self._config = config
 
-    async def validate(
-        self, connection: Connection, states: Sequence[PartitionState]
-    ) -> list[PartitionState]:
+    async def validate(self, connection: Connection, queues: Sequence[FetchQueue]) -> list[FetchQueue]:
         """The partitions of these, all led by the broker of `connection`, that can be fetched from where
         they stand. One whose leader is the same as at the last check needs no question.
 
         Raises: KafkaConnectionError, KafkaTimeoutError, BrokenProtocolError.
         """
         metadata = self._client.metadata
-        unchecked: dict[TopicPartition, tuple[PartitionState, int, int]] = {}
-        for state in states:
-            leader_epoch = metadata.leader_epoch(state.partition)
-            if 0 <= state.fetch_leader_epoch <= leader_epoch != state.checked_leader_epoch:
-                unchecked[state.partition] = (state, state.epoch, leader_epoch)
+        unchecked: dict[TopicPartition, tuple[FetchQueue, int, int]] = {}
+        for queue in queues:
+            leader_epoch = metadata.leader_epoch(queue.partition)
+            if 0 <= queue.fetch_leader_epoch <= leader_epoch != queue.checked_leader_epoch:
+                unchecked[queue.partition] = (queue, queue.state.epoch, leader_epoch)
         versions = connection.versions.get(OffsetForLeaderEpochRequest.API_KEY, (0, 0))
         if not unchecked or versions[1] < _FIRST_VERSION_FOR_CONSUMERS:
-            return list(states)
+            return list(queues)
         response = await connection.send(
-            _request([(state, leader_epoch) for state, _, leader_epoch in unchecked.values()]),
+            _request([(queue, leader_epoch) for queue, _, leader_epoch in unchecked.values()]),
             timeout_ms=self._config.request_timeout_ms,
         )
         for topic in response.topics:
@@ -90,55 +96,58 @@ class TruncationCheck:
                 entry = unchecked.get(TopicPartition(topic.topic, answer.partition))
                 if entry is None:
                     continue
-                state, epoch, leader_epoch = entry
-                if self._is_valid(state, epoch, answer):
-                    state.checked_leader_epoch = leader_epoch
-                    del unchecked[state.partition]
-        return [state for state in states if state.partition not in unchecked]
+                queue, epoch, leader_epoch = entry
+                if self._is_valid(queue, epoch, answer):
+                    queue.checked_leader_epoch = leader_epoch
+                    del unchecked[queue.partition]
+        return [queue for queue in queues if queue.partition not in unchecked]
 
     def _is_valid(
-        self, state: PartitionState, epoch: int, answer: OffsetForLeaderEpochResponse.EpochEndOffset
+        self, queue: FetchQueue, epoch: int, answer: OffsetForLeaderEpochResponse.EpochEndOffset
     ) -> bool:
-        if state.epoch != epoch:
+        if queue.state.epoch != epoch:
             return False
         if answer.error_code:
-            logger.info("%s: end of its leader epoch: %s", state.partition, ErrorCode(answer.error_code).name)
+            logger.info("%s: end of its leader epoch: %s", queue.partition, ErrorCode(answer.error_code).name)
             self._client.request_metadata_update()
             return False
-        if answer.end_offset >= state.fetch_offset:
+        if answer.end_offset >= queue.fetch_offset:
             return True
-        self.diverged(state, epoch, answer.leader_epoch, answer.end_offset)
+        self.diverged(queue, epoch, answer.leader_epoch, answer.end_offset)
         return False
 
-    def diverged(self, state: PartitionState, epoch: int, leader_epoch: int, end_offset: int) -> None:
+    def diverged(self, queue: FetchQueue, epoch: int, leader_epoch: int, end_offset: int) -> None:
         """The leader says that the epoch of what was fetched last ends at `end_offset` in its log, or that
         its own is the older `leader_epoch`. Both are -1 where it knows neither."""
-        if end_offset >= state.fetch_offset:
+        if end_offset >= queue.fetch_offset:
             # An older epoch reaches as far: nothing tells that what was read is gone.
-            self._buffer.forget_leader_epoch(state, epoch)
+            self._buffer.forget_leader_epoch(queue, epoch)
             return
-        position, error = state.fetch_offset, None
+        position, error = queue.fetch_offset, None
         if self._config.auto_offset_reset == "none":
             diverging_offset = None if end_offset == UNDEFINED_OFFSET else end_offset
-            error = LogTruncationError(*state.partition, position, diverging_offset)
-        if self._buffer.truncated(state, epoch, end_offset, leader_epoch, error) and error is None:
+            error = LogTruncationError(*queue.partition, position, diverging_offset)
+        if (
+            self._subscription.truncated(queue.state, epoch, end_offset, leader_epoch, error)
+            and error is None
+        ):
             logger.warning(
                 "%s: the log was truncated at offset %d, before the position %d; continuing %s",
-                state.partition,
+                queue.partition,
                 end_offset,
                 position,
                 "as auto_offset_reset says" if end_offset == UNDEFINED_OFFSET else "there",
             )
 
 
-def _request(asked: Sequence[tuple[PartitionState, int]]) -> OffsetForLeaderEpochRequest:
+def _request(asked: Sequence[tuple[FetchQueue, int]]) -> OffsetForLeaderEpochRequest:
     topics: dict[str, OffsetForLeaderEpochRequest.OffsetForLeaderTopic] = {}
-    for state, leader_epoch in asked:
-        name, index = state.partition
+    for queue, leader_epoch in asked:
+        name, index = queue.partition
         topic = topics.setdefault(name, OffsetForLeaderEpochRequest.OffsetForLeaderTopic(topic=name))
         topic.partitions.append(
             OffsetForLeaderEpochRequest.OffsetForLeaderPartition(
-                partition=index, current_leader_epoch=leader_epoch, leader_epoch=state.fetch_leader_epoch
+                partition=index, current_leader_epoch=leader_epoch, leader_epoch=queue.fetch_leader_epoch
             )
         )
     return OffsetForLeaderEpochRequest(replica_id=_CONSUMER_REPLICA_ID, topics=list(topics.values()))

@@ -11,8 +11,9 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
 from barnabas.assignor import NO_GENERATION, NO_RACKS, Assignor, PartitionRacks
+from barnabas.client.cluster.coordinators import GROUP_COORDINATOR
 from barnabas.client.cluster.error_table import NO_MEMBER
-from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient
+from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.metadata import ClusterMetadata
 from barnabas.client.groups.assignors import make_assignors
 from barnabas.client.groups.classic_messages import (
@@ -130,7 +131,7 @@ class ClassicMembership(GroupMembership):
                     self._give_up(error)
                     return
                 logger.info("joining group %r failed, will try again: %s", self.group_id, error)
-                self._client.forget_coordinator(GROUP_COORDINATOR, self.group_id)
+                self._client.coordinators.forget(GROUP_COORDINATOR, self.group_id)
                 if isinstance(error, TimeoutError) and patience.is_over():
                     self._on_error(error)
             except Exception as error:

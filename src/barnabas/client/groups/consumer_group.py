@@ -15,7 +15,8 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
 from barnabas.broker_errors import GroupIdNotFoundError, UnsupportedVersionError
-from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient
+from barnabas.client.cluster.coordinators import GROUP_COORDINATOR
+from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.groups.consumer_group_state import (
     LEAVE_EPOCH,
     LEAVE_FOR_A_WHILE_EPOCH,
@@ -197,11 +198,11 @@ class ConsumerProtocolMembership(GroupMembership):
 
     async def _version(self) -> int:
         """Raises: NoCommonVersionError where the broker is older than the protocol."""
-        node_id = await self._client.coordinator(GROUP_COORDINATOR, self.group_id)
+        node_id = await self._client.coordinators.find(GROUP_COORDINATOR, self.group_id)
         try:
             connection = await self._client.connect(node_id)
         except (KafkaConnectionError, KafkaTimeoutError):
-            self._client.forget_coordinator(GROUP_COORDINATOR, self.group_id)
+            self._client.coordinators.forget(GROUP_COORDINATOR, self.group_id)
             raise
         try:
             return connection.version_of(ConsumerGroupHeartbeatRequest)

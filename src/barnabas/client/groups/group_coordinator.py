@@ -13,8 +13,9 @@ from collections.abc import Awaitable, Collection, Mapping
 from typing import TypeVar
 
 from barnabas.client.cluster.connections import ConnectionPool
+from barnabas.client.cluster.coordinators import GROUP_COORDINATOR, HIGHEST_CONNECTION_ID
 from barnabas.client.cluster.error_table import Consequence, errors_with
-from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, HIGHEST_CONNECTION_ID, KafkaClient
+from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.clock import CLOCK
 from barnabas.errors import BarnabasError, KafkaConnectionError, KafkaTimeoutError
 from barnabas.net.connection import Connection
@@ -60,32 +61,32 @@ async def send_to_group_coordinator(
     max_version: int | None = None,
 ) -> ResponseT:
     """One try. A coordinator that cannot be reached is looked up again by the next."""
-    node_id = await client.coordinator(GROUP_COORDINATOR, group_id)
+    node_id = await client.coordinators.find(GROUP_COORDINATOR, group_id)
     try:
         return await client.send(node_id, request, timeout_ms, max_version=max_version)
     except (KafkaConnectionError, KafkaTimeoutError):
-        client.forget_coordinator(GROUP_COORDINATOR, group_id)
+        client.coordinators.forget(GROUP_COORDINATOR, group_id)
         raise
 
 
 def note_coordinator_error(client: KafkaClient, group_id: str, code: int) -> None:
     """Has the coordinator looked up again where a code says that it has moved."""
     if code in _MAY_HAVE_MOVED:
-        client.forget_coordinator(GROUP_COORDINATOR, group_id)
+        client.coordinators.forget(GROUP_COORDINATOR, group_id)
 
 
 async def joining_connection(client: KafkaClient, pool: ConnectionPool, group_id: str) -> Connection:
     """A connection to the coordinator for JoinGroup and SyncGroup alone: it answers nothing else on it until
     all members have joined, and neither heartbeats, commits nor a LeaveGroup may wait for that. `pool` is the
     member's own."""
-    connection_id = await client.coordinator(GROUP_COORDINATOR, group_id)
+    connection_id = await client.coordinators.find(GROUP_COORDINATOR, group_id)
     try:
         node = client.metadata.nodes.get(HIGHEST_CONNECTION_ID - connection_id)
         if node is None:
             return await client.connect(connection_id)
         return await pool.get(node.node_id, node)
     except (KafkaConnectionError, KafkaTimeoutError):
-        client.forget_coordinator(GROUP_COORDINATOR, group_id)
+        client.coordinators.forget(GROUP_COORDINATOR, group_id)
         raise
 
 
@@ -93,7 +94,7 @@ async def leave_group(
     client: KafkaClient, group_id: str, member: LeaveGroupRequest.MemberIdentity, timeout_ms: float
 ) -> None:
     """Tells the coordinator that a member of a classic group goes. What it answers is not looked at."""
-    node_id = await client.coordinator(GROUP_COORDINATOR, group_id)
+    node_id = await client.coordinators.find(GROUP_COORDINATOR, group_id)
     connection = await client.connect(node_id)
     version = connection.version_of(LeaveGroupRequest)
     request = LeaveGroupRequest(group_id=group_id)

@@ -21,8 +21,8 @@ from barnabas.client.groups.subscription import Subscription
 from barnabas.clock import CLOCK
 from barnabas.errors import BarnabasError, BrokerError, KafkaTimeoutError
 from barnabas.settings.table import ConsumerConfig
-from barnabas.time_limits import time_limit
 from barnabas.types import GroupIdentity, OffsetAndMetadata, TopicPartition
+from barnabas.wording import time_limit
 
 logger = logging.getLogger("barnabas.client")
 

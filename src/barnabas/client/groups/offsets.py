@@ -19,7 +19,8 @@ from barnabas.broker_errors import (
     UnknownTopicIdError,
     UnknownTopicOrPartitionError,
 )
-from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient
+from barnabas.client.cluster.coordinators import GROUP_COORDINATOR
+from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.metadata import NO_TOPIC_ID
 from barnabas.client.groups.group_coordinator import note_coordinator_error, send_to_group_coordinator
 from barnabas.clock import CLOCK
@@ -324,7 +325,7 @@ async def fetch_committed(
         return {}
 
     async def attempt() -> dict[TopicPartition, OffsetAndMetadata | None]:
-        node_id = await client.coordinator(GROUP_COORDINATOR, group_id)
+        node_id = await client.coordinators.find(GROUP_COORDINATOR, group_id)
         topic_ids = {p.topic: client.metadata.topic_id(p.topic) for p in wanted or ()}
         max_version = _highest_version(topic_ids.values())
         if wanted is None:
@@ -333,7 +334,7 @@ async def fetch_committed(
         try:
             connection = await client.connect(node_id)
         except (KafkaConnectionError, KafkaTimeoutError):
-            client.forget_coordinator(GROUP_COORDINATOR, group_id)
+            client.coordinators.forget(GROUP_COORDINATOR, group_id)
             raise
         version = connection.version_of(OffsetFetchRequest, max_version)
         request = _offset_fetch_request(topic_ids, group_id, wanted, version)

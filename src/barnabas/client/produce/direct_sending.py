@@ -26,10 +26,10 @@ from barnabas._kernel import Accumulator, ProducerBatch
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.metadata import NO_TOPIC_ID
 from barnabas.client.cluster.topics_in_use import TopicsInUse
+from barnabas.client.produce.batches.partition_queue import PartitionQueue
+from barnabas.client.produce.batches.unended_steps import UnendedSteps
 from barnabas.client.produce.counters import SenderStats
-from barnabas.client.produce.partition_queue import PartitionQueue
 from barnabas.client.produce.produce_requests import HIGHEST_VERSION_WITH_NAMES, produce_request
-from barnabas.client.produce.unended_steps import UnendedSteps
 from barnabas.clock import CLOCK
 from barnabas.errors import BarnabasError
 from barnabas.net.answers import AnswerTo, SentElsewhere

@@ -1,7 +1,8 @@
 """The asyncio Producer: what a caller hands over, its back-pressure, flushing and closing.
 
 Owns the waiting of callers. The records themselves are in the kernel's accumulator, and what happens to them
-is the sender's. `accumulator.append` is what any thread may call.
+is the sender's. `accumulator.append` is what any thread may call. `Producer` has more methods than other
+classes, as each call of Kafka's producer is one, and the fronts over it need a few besides.
 """
 
 from __future__ import annotations
@@ -11,22 +12,20 @@ import contextlib
 import logging
 import uuid
 from collections.abc import AsyncGenerator, Sequence
-from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, Unpack
 
 from barnabas import fork
 from barnabas._kernel import Delivery, RecordMetadata
 from barnabas.client.arguments import OffsetsLike, as_offsets, check_seconds
-from barnabas.client.cluster.counted import counted, records_were
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.lifetimes import seconds_to_close
 from barnabas.client.cluster.loop_lifetimes import OwnedByLoop
-from barnabas.client.cluster.metadata import ClusterMetadata
 from barnabas.client.cluster.observed import Observed
 from barnabas.client.cluster.telemetry_metrics import producer_metrics
 from barnabas.client.column_formats import ColumnFormat, formats_of
 from barnabas.client.produce.arrow_delivery import ArrowDelivery
+from barnabas.client.produce.arrow_rows import ArrowRows
 from barnabas.client.produce.counters import TopicBatches
 from barnabas.client.produce.partition_search import PartitionSearch
 from barnabas.client.produce.producer_stats import producer_stats
@@ -39,8 +38,6 @@ from barnabas.errors import (
     BufferFullError,
     ClosedError,
     KafkaTimeoutError,
-    MissingExtraError,
-    MisuseError,
     NoSuchPartitionError,
     PurgedError,
     TransactionFailedError,
@@ -48,7 +45,6 @@ from barnabas.errors import (
 )
 from barnabas.settings.table import ProducerConfig, load
 from barnabas.stats import ProducerStats
-from barnabas.time_limits import time_limit
 from barnabas.types import (
     GroupIdentity,
     Headers,
@@ -59,6 +55,7 @@ from barnabas.types import (
     ValueIn,
 )
 from barnabas.windows import WINDOW_SECONDS
+from barnabas.wording import counted, records_were, time_limit
 
 if TYPE_CHECKING:
     from barnabas.client.produce.transaction_coordinator import TransactionCoordinator
@@ -70,12 +67,17 @@ logger = logging.getLogger("barnabas.producer")
 
 
 class Producer(OwnedByLoop, Observed, Generic[KeyIn, ValueIn]):
-    """Sends records to a cluster. Made on a running event loop; used with `async with`, or closed by `close`.
+    """Sends records to a cluster. For one event loop, on which it is made; used with `async with`, or closed
+    by `close`.
 
     `bootstrap_servers`: `host:port`, several separated by commas or as a sequence. `settings`: Kafka's names
-    in snake_case, see `barnabas.settings.table.ProducerConfig`.
+    in snake_case, see `barnabas.settings.table.ProducerConfig`. A producer that was dropped without `close`
+    delivers what it took in the background, and the end of the event loop waits for that, within
+    delivery_timeout_ms; what is not delivered is an error in the log. After Ctrl-C that, and a `close`
+    without `timeout`, take only for as long as records go out, a few seconds at most.
 
-    Raises: UnknownSettingError, InvalidSettingError. An unreachable cluster shows at the first call.
+    Raises: UnknownSettingError, InvalidSettingError. An unreachable cluster shows at the first call. In the
+    child of a fork every call but `close` raises ClosedError: make a new Producer there.
     """
 
     def __init__(
@@ -94,7 +96,7 @@ class Producer(OwnedByLoop, Observed, Generic[KeyIn, ValueIn]):
 
             self._transactions = Transactions(self.config.transactional_id)
         self._sender = sender = Sender(self.config, client, self._transactions)
-        client.add_metadata_listener(partial(_learn_partition_counts, client, sender))
+        client.add_metadata_listener(sender.learn_partition_counts)
         self.accumulator = self._sender.accumulator
         self.hooks = SendHooks.of(self.config)
         """The user's Python to call for each record; None where there is none."""
@@ -142,7 +144,8 @@ class Producer(OwnedByLoop, Observed, Generic[KeyIn, ValueIn]):
             return await self._send_with(self.hooks, record, on_delivery)
         delivery = self.append_now(topic, value, key, headers, partition, timestamp, on_delivery)
         if delivery is None:
-            return await self.append_later(topic, value, key, headers, partition, timestamp, on_delivery)
+            record = ProducerRecord(topic, value, key, headers, partition, timestamp)
+            return await self.append_later(record, on_delivery)
         if self._sender.wake_is_due:
             # A caller that only ever sends would keep the loop, and the sender with it, from running.
             await asyncio.sleep(0)
@@ -206,38 +209,22 @@ class Producer(OwnedByLoop, Observed, Generic[KeyIn, ValueIn]):
             check_record(record)
             await self.wait_for_metadata(record.topic)
             record = hooks.with_partition(record, self._client.metadata)
-            return await self.append_later(
-                record.topic,
-                record.value,
-                record.key,
-                record.headers,
-                record.partition,
-                record.timestamp,
-                hooks.reporting_to(on_delivery),
-            )
+            return await self.append_later(record, hooks.reporting_to(on_delivery))
         except BarnabasError as error:
             hooks.acknowledged(None, error)
             raise
 
-    async def append_later(
-        self,
-        topic: str,
-        value: Any,
-        key: Any,
-        headers: Headers | None,
-        partition: int | None,
-        timestamp: int | None,
-        on_delivery: OnDelivery | None,
-    ) -> Delivery:
+    async def append_later(self, record: ProducerRecord, on_delivery: OnDelivery | None) -> Delivery:
         """Waits until the record can be appended, at most max_block_ms, and appends it."""
-        check_record(ProducerRecord(topic, value, key, headers, partition, timestamp))
+        check_record(record)
+        topic, value, key = record.topic, record.value, record.key
         deadline = self._block_deadline()
         search = self.search_for_partition(topic)
         while True:
             await self.wait_for_partition_count(topic, deadline)
             try:
                 delivery = self.accumulator.append(
-                    topic, partition, key, value, headers, timestamp, on_delivery
+                    topic, record.partition, key, value, record.headers, record.timestamp, on_delivery
                 )
             except NoSuchPartitionError as error:
                 await search.ask_again(error, deadline)
@@ -537,7 +524,7 @@ class Producer(OwnedByLoop, Observed, Generic[KeyIn, ValueIn]):
         `KafkaClient.wait_for_topics`."""
         self._sender.topics_in_use.use(topic, CLOCK.monotonic())
         await self._client.wait_for_topics([topic], deadline, limit=self._limit_at(deadline))
-        _learn_partition_counts(self._client, self._sender, self._client.metadata)
+        self._sender.learn_partition_counts(self._client.metadata)
 
     def hurry(self, reason: object) -> None:
         """Nothing lingers from now on, until `relax` with the same object. On any thread, at once."""
@@ -550,7 +537,7 @@ class Producer(OwnedByLoop, Observed, Generic[KeyIn, ValueIn]):
     @property
     def producer_identity(self) -> tuple[int, int]:
         """The producer's id and epoch at the brokers, -1 while it has none (KIP-98)."""
-        return self._sender.producer_id, self._sender.producer_epoch
+        return self._sender.identity.producer_id, self._sender.identity.producer_epoch
 
     @property
     def transactions(self) -> Transactions | None:
@@ -606,86 +593,8 @@ class Producer(OwnedByLoop, Observed, Generic[KeyIn, ValueIn]):
             raise ClosedError("the producer is closed")
 
 
-def as_table(data: Any) -> Any:
-    """What has rows that can be counted. A data frame that offers its columns as a stream is read as a table.
-
-    Raises: MisuseError, MissingExtraError without pyarrow.
-    """
-    if hasattr(data, "num_rows"):
-        return data
-    if not hasattr(data, "__arrow_c_stream__"):
-        raise MisuseError(
-            f"send_arrow takes an Arrow table, a record batch or a data frame, not {type(data).__name__}"
-        )
-    try:
-        import pyarrow  # pyright: ignore[reportMissingTypeStubs]
-    except ImportError:
-        raise MissingExtraError("send_arrow of a data frame", "arrow") from None
-    return pyarrow.table(data)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-
-
-class ArrowRows:
-    """The rows of one send_arrow on their way into the buffer."""
-
-    def __init__(self, producer: Producer[Any, Any], topic: str, table: Any, timeout: float | None) -> None:
-        producer.check_usable()
-        table = as_table(table)
-        has_function = producer.hooks is not None and producer.hooks.partitioner is not None
-        if has_function and "partition" not in table.schema.names:
-            raise MisuseError("send_arrow does not call a partitioner function: add a column `partition`")
-        self.delivery = ArrowDelivery()
-        self._producer = producer
-        self._topic = topic
-        self._table = table
-        self._row_count = int(table.num_rows)
-        self._taken = 0
-        self._last = None if timeout is None else CLOCK.monotonic() + timeout
-        self._block_seconds = producer.config.max_block_ms / 1000
-        self._search = producer.search_for_partition(topic)
-        self._missed: NoSuchPartitionError | None = None
-
-    def append(self) -> bool:
-        """Appends as many rows as can be appended just now; whether these were the last. On any thread."""
-        append = self._producer.accumulator.append_arrow
-        try:
-            taken, deliveries = append(self._topic, self._table, row_offset=self._taken)
-        except NoSuchPartitionError as error:
-            if self._missed is None:
-                self._search = self._producer.search_for_partition(self._topic)
-            self._missed = error
-            return False
-        self._missed = None
-        self.delivery.add(taken, deliveries)
-        self._taken += taken
-        return self._taken >= self._row_count
-
-    async def wait(self) -> None:
-        """Returns when it is worth another try. Raises: as `send_arrow`."""
-        if self._missed is None:
-            await self._producer.wait_for_room(self.deadline())
-        else:
-            self._producer.check_may_send()
-            await self._search.ask_again(self._missed, self.deadline())
-
-    def deadline(self) -> float:
-        """Until when the next row may wait."""
-        return CLOCK.monotonic() + self._block_seconds if self._last is None else self._last
-
-
 def waiting_records(producer: Producer[Any, Any]) -> str:
     """What an open producer does, for its repr."""
     transactional_id = producer.config.transactional_id
     transactions = "" if transactional_id is None else f"transactional id {transactional_id!r}, "
     return f"{transactions}{counted(producer.accumulator.buffered_records, 'record')} to deliver"
-
-
-def _learn_partition_counts(client: KafkaClient, sender: Sender, metadata: ClusterMetadata) -> None:
-    topics = sender.topics_in_use
-    if idle := topics.forget_idle(CLOCK.monotonic(), sender.topics_waiting):
-        client.track_topics(topics)
-        for topic in idle:
-            sender.accumulator.set_partition_count(topic, 0)
-    for topic, known in metadata.topic_metadata.items():
-        if topic in topics:
-            sender.accumulator.set_partition_count(topic, len(known.partitions))
-            sender.leave_out_unavailable(topic)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from barnabas.client.cluster.kafka_client import KafkaClient
-from barnabas.client.produce.partition_queue import PartitionQueue, PendingBatch
+from barnabas.client.produce.batches.partition_queue import PartitionQueue, PendingBatch
 from barnabas.client.produce.sender import Sender
 from barnabas.stats import ProducerPartitionStats, ProducerStats
 

@@ -1,8 +1,9 @@
 """Brings a producer's transactions to their coordinator: producer ids, partitions, offsets, and their end.
 
-Owns the requests, what their error codes mean, and operations that outlive the call that began them: a commit
-goes on when its caller's time is up, and is waited for by the next call. Which calls are allowed is in
-`barnabas.client.produce.transactions`; records are the sender's.
+Owns the order of requests (`transaction_requests`), what their errors mean for the transaction, and
+operations that outlive the call that began them: a commit goes on when its caller's time is up, and is waited
+for by the next call. Which calls are allowed is in `barnabas.client.produce.transactions`; records are the
+sender's.
 """
 
 from __future__ import annotations
@@ -22,68 +23,38 @@ from barnabas.broker_errors import (
     UnknownTopicOrPartitionError,
 )
 from barnabas.client.cluster.error_table import Consequence, errors_with
-from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, TRANSACTION_COORDINATOR, KafkaClient
+from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.tasks import Tasks
-from barnabas.client.groups.group_coordinator import note_coordinator_error, send_to_group_coordinator
 from barnabas.client.produce.sender import Sender
-from barnabas.client.produce.transactions import RefusedOffsets, State, Transactions
-from barnabas.clock import CLOCK
-from barnabas.error_codes import ErrorCode, error_for
+from barnabas.client.produce.transaction_requests import TransactionRequests
+from barnabas.client.produce.transactions import State, Transactions
+from barnabas.error_codes import ErrorCode
 from barnabas.errors import (
     BarnabasError,
     BrokerError,
     ClosedError,
-    KafkaConnectionError,
     KafkaTimeoutError,
     NoCommonVersionError,
     TransactionAbortedError,
     TransactionStateError,
 )
 from barnabas.events import FatalError
-from barnabas.net.connection import Connection
-from barnabas.protocol.codec import Request, Response
-from barnabas.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
-from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
-from barnabas.protocol.messages.end_txn import EndTxnRequest
-from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
-from barnabas.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
+from barnabas.protocol.codec import Response
 from barnabas.settings.table import ProducerConfig
 from barnabas.steps import TransactionPartitionsAdded, TransactionPhaseChanged
-from barnabas.time_limits import time_limit
 from barnabas.types import GroupIdentity, OffsetAndMetadata, PreparedTransaction, TopicPartition
 from barnabas.values import mutable
+from barnabas.wording import time_limit
 
 logger = logging.getLogger("barnabas.producer")
 
 ResponseT = TypeVar("ResponseT", bound=Response)
 
-# KIP-890: level 2 of this feature is what Produce 12, TxnOffsetCommit 5 and EndTxn 5 rely on.
-TRANSACTION_VERSION = "transaction.version"
-HIGHEST_ADD_PARTITIONS_FOR_CLIENTS = 3
-HIGHEST_OFFSET_COMMIT_OF_VERSION_1 = 4
-HIGHEST_END_OF_VERSION_1 = 4
-FIRST_END_OF_VERSION_2 = 5
-FIRST_INIT_THAT_BUMPS_EPOCHS = 3
-FIRST_OFFSET_COMMIT_WITH_MEMBERS = 3
-
 # The transaction before is being ended, which takes moments, as in Java.
 CONCURRENT_BACKOFF_MS = 20.0
 
-FENCED = errors_with(Consequence.FENCED)
-MOVED = errors_with(Consequence.FIND_COORDINATOR)
 # Any other code that is not retriable ends the producer as well.
 ABORTABLE = errors_with(Consequence.ABORT)
-_MEMBERSHIP_ADVICE = "abort, and go on from what the group has committed"
-_ADVICE = {
-    ErrorCode.UNKNOWN_MEMBER_ID: _MEMBERSHIP_ADVICE,
-    ErrorCode.ILLEGAL_GENERATION: _MEMBERSHIP_ADVICE,
-    ErrorCode.STALE_MEMBER_EPOCH: _MEMBERSHIP_ADVICE,
-    ErrorCode.FENCED_INSTANCE_ID: _MEMBERSHIP_ADVICE,
-    ErrorCode.INVALID_TXN_STATE: "the coordinator has ended it already, as it was open for longer than "
-    "transaction_timeout_ms for instance; make a new producer",
-    ErrorCode.PRODUCER_FENCED: "or the coordinator has aborted what was open for longer than "
-    "transaction_timeout_ms; close this producer, and give each producer a transactional_id of its own",
-}
 
 
 @mutable
@@ -105,6 +76,9 @@ class TransactionCoordinator:
         self._sender = sender
         self._transactions = transactions
         self._id = transactions.transactional_id
+        self._requests = TransactionRequests(
+            client, sender.identity, transactions, config.transaction_timeout_ms
+        )
         self._operation: _Operation | None = None
         self._registering: asyncio.Task[None] | None = None
         self._offset_commits = Tasks[BarnabasError | None]()
@@ -225,7 +199,7 @@ class TransactionCoordinator:
 
     async def _initialize(self) -> BarnabasError | None:
         try:
-            await self._until_answered(self._get_producer_id)
+            await self._until_answered(self._requests.get_producer_id)
         except (TransactionalIdAuthorizationFailedError, ClusterAuthorizationFailedError) as error:
             self._transactions.not_initialized()
             return error
@@ -246,8 +220,8 @@ class TransactionCoordinator:
         if self._transactions.is_begun:
             self._prepared = PreparedTransaction(
                 self._id,
-                self._sender.producer_id,
-                self._sender.producer_epoch,
+                self._sender.identity.producer_id,
+                self._sender.identity.producer_epoch,
                 2 if self._transactions.is_version_2 else 1,
             )
         self._transactions.handed_over()
@@ -285,10 +259,10 @@ class TransactionCoordinator:
         transactions = self._transactions
         try:
             if transactions.is_begun:
-                await self._until_answered(partial(self._end_transaction, is_commit=is_commit))
+                await self._until_answered(partial(self._requests.end_transaction, is_commit=is_commit))
                 transactions.is_begun = False
             if transactions.needs_epoch_bump:
-                await self._until_answered(self._get_producer_id)
+                await self._until_answered(self._requests.get_producer_id)
             if transactions.unresolved and not transactions.is_version_2:
                 await self._fence_late_batches()
         except BarnabasError as error:
@@ -308,12 +282,12 @@ class TransactionCoordinator:
         for partition in sorted(transactions.unresolved):
             await self._until_answered(partial(self._add_to_fence, partition))
         if transactions.is_begun:
-            await self._until_answered(partial(self._end_transaction, is_commit=False))
+            await self._until_answered(partial(self._requests.end_transaction, is_commit=False))
             transactions.is_begun = False
 
     async def _add_to_fence(self, partition: TopicPartition) -> None:
         try:
-            await self._add_partitions({partition})
+            await self._requests.add_partitions({partition})
         except (UnknownTopicOrPartitionError, TopicAuthorizationFailedError):
             return  # nothing can be stored there
         self._transactions.is_begun = True
@@ -372,7 +346,8 @@ class TransactionCoordinator:
         try:
             while partitions := set(transactions.unregistered):
                 names = ", ".join(map(str, sorted(partitions)))
-                await self._within_delivery_timeout(names, partial(self._add_partitions, partitions))
+                add = partial(self._requests.add_partitions, partitions)
+                await self._within_delivery_timeout(names, add)
                 transactions.registered(partitions)
                 steps = self._client.steps
                 if steps:
@@ -382,33 +357,6 @@ class TransactionCoordinator:
             self._judge(error)
         finally:
             self._registering = None
-
-    async def _add_partitions(self, partitions: set[TopicPartition]) -> None:
-        by_topic: dict[str, list[int]] = {}
-        for topic, number in sorted(partitions):
-            by_topic.setdefault(topic, []).append(number)
-        request = AddPartitionsToTxnRequest(
-            v3_and_below_transactional_id=self._id,
-            v3_and_below_producer_id=self._sender.producer_id,
-            v3_and_below_producer_epoch=self._sender.producer_epoch,
-            v3_and_below_topics=[
-                AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(name=topic, partitions=numbers)
-                for topic, numbers in by_topic.items()
-            ],
-        )
-        response = await self._ask(request, max_version=HIGHEST_ADD_PARTITIONS_FOR_CLIENTS)
-        errors = [
-            self._coordinator_error(
-                result.partition_error_code, f"adding {topic.name}-{result.partition_index}"
-            )
-            for topic in response.results_by_topic_v3_and_below
-            for result in topic.results_by_partition
-            if result.partition_error_code
-        ]
-        # All or none are added: what says why comes before what was refused for the others' sake.
-        errors.sort(key=lambda error: (error.retriable, error.code == ErrorCode.OPERATION_NOT_ATTEMPTED))
-        for error in errors:
-            raise error
 
     async def _add_offsets(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: GroupIdentity
@@ -420,9 +368,13 @@ class TransactionCoordinator:
                 if transactions.is_version_2:
                     transactions.is_begun = True
                 else:
-                    await self._within_delivery_timeout(what, partial(self._add_group, group.group_id))
+                    await self._within_delivery_timeout(
+                        what, partial(self._requests.add_group, group.group_id)
+                    )
                     transactions.is_begun = True
-                await self._within_delivery_timeout(what, partial(self._commit_offsets, offsets, group))
+                await self._within_delivery_timeout(
+                    what, partial(self._requests.commit_offsets, offsets, group)
+                )
             except NoCommonVersionError as error:
                 transactions.failed(error)
                 return error
@@ -430,166 +382,6 @@ class TransactionCoordinator:
                 self._judge(error)
                 return error
         return None
-
-    async def _add_group(self, group_id: str) -> None:
-        request = AddOffsetsToTxnRequest(
-            transactional_id=self._id,
-            producer_id=self._sender.producer_id,
-            producer_epoch=self._sender.producer_epoch,
-            group_id=group_id,
-        )
-        response = await self._ask(request)
-        if response.error_code:
-            raise self._coordinator_error(response.error_code, f"adding the offsets of group {group_id!r}")
-
-    async def _commit_offsets(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: GroupIdentity
-    ) -> None:
-        topics: dict[str, TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic] = {}
-        for partition, offset in offsets.items():
-            topic = topics.setdefault(
-                partition.topic, TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(name=partition.topic)
-            )
-            topic.partitions.append(
-                TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition(
-                    partition_index=partition.partition,
-                    committed_offset=offset.offset,
-                    committed_leader_epoch=-1 if offset.leader_epoch is None else offset.leader_epoch,
-                    committed_metadata=offset.metadata,
-                )
-            )
-        request = TxnOffsetCommitRequest(
-            transactional_id=self._id,
-            group_id=group.group_id,
-            producer_id=self._sender.producer_id,
-            producer_epoch=self._sender.producer_epoch,
-            generation_id=group.generation,
-            member_id=group.member_id,
-            group_instance_id=group.group_instance_id,
-            topics=list(topics.values()),
-        )
-        is_version_2 = self._transactions.is_version_2
-        coordinator = await self._group_coordinator_name(group.group_id)
-        began_at = CLOCK.monotonic()
-        response = await send_to_group_coordinator(
-            self._client,
-            group.group_id,
-            request,
-            max_version=None if is_version_2 else await self._offset_commit_version(group),
-        )
-        errors: list[BrokerError] = []
-        codes: dict[TopicPartition, int] = {}
-        for topic in response.topics:
-            for answer in topic.partitions:
-                if answer.error_code:
-                    note_coordinator_error(self._client, group.group_id, answer.error_code)
-                    partition = TopicPartition(topic.name, answer.partition_index)
-                    codes[partition] = answer.error_code
-                    where = f"offset of {partition} in group {group.group_id!r}"
-                    errors.append(self._error(answer.error_code, where))
-        refused: RefusedOffsets | None = None
-        if errors:
-            error = min(errors, key=lambda error: error.retriable)
-            answer_time_ms = (CLOCK.monotonic() - began_at) * 1000
-            refused = RefusedOffsets(error, codes, coordinator, answer_time_ms)
-        # What ended the transaction stays what it was, though this attempt was under way then.
-        if self._transactions.error is None:
-            self._transactions.refused_offsets = refused
-        if refused is not None:
-            raise refused.error
-
-    async def _group_coordinator_name(self, group_id: str) -> str:
-        node_id = await self._client.coordinator(GROUP_COORDINATOR, group_id)
-        node = self._client.node(node_id)
-        return str(node_id) if node is None else f"{node.host}:{node.port}/{node.node_id}"
-
-    async def _offset_commit_version(self, group: GroupIdentity) -> int:
-        node_id = await self._client.coordinator(GROUP_COORDINATOR, group.group_id)
-        connection = await self._client.connect(node_id)
-        version = connection.version_of(TxnOffsetCommitRequest, HIGHEST_OFFSET_COMMIT_OF_VERSION_1)
-        if version < FIRST_OFFSET_COMMIT_WITH_MEMBERS and group != GroupIdentity(group.group_id):
-            raise NoCommonVersionError(
-                f"{connection.name} is older than 2.5 and cannot check the membership of {group.member_id!r} "
-                f"(KIP-447): give send_offsets_to_transaction GroupIdentity({group.group_id!r}) alone, with "
-                "a producer of its own for each input partition"
-            )
-        return version
-
-    async def _end_transaction(self, *, is_commit: bool) -> None:
-        request = EndTxnRequest(
-            transactional_id=self._id,
-            producer_id=self._sender.producer_id,
-            producer_epoch=self._sender.producer_epoch,
-            committed=is_commit,
-        )
-        was_version_2 = self._transactions.is_version_2
-        connection = await self._connection()
-        response = await self._ask(request, max_version=None if was_version_2 else HIGHEST_END_OF_VERSION_1)
-        if response.error_code == ErrorCode.INVALID_TXN_STATE and self._transactions.is_uncertain:
-            return
-        if response.error_code:
-            raise self._coordinator_error(response.error_code, "committing" if is_commit else "aborting")
-        if response.producer_id >= 0:
-            # KIP-890: each transaction has an epoch of its own, so that nothing late gets into the next one.
-            self._sender.use_producer_id(response.producer_id, response.producer_epoch)
-            self._transactions.needs_epoch_bump = False
-        self._learn_version(connection)
-        if self._transactions.is_version_2 and not was_version_2:
-            self._transactions.needs_epoch_bump = True
-
-    async def _get_producer_id(self) -> None:
-        """A producer id and epoch, which fence all earlier ones of this transactional id and abort what they
-        left open; with an id already, the next epoch of it (KIP-360)."""
-        connection = await self._connection()
-        self._learn_version(connection)
-        request = InitProducerIdRequest(
-            transactional_id=self._id, transaction_timeout_ms=self._config.transaction_timeout_ms
-        )
-        if self._transactions.state is not State.INITIALIZING:
-            request.producer_id = self._sender.producer_id
-            request.producer_epoch = self._sender.producer_epoch
-        response = await self._ask(request)
-        if response.error_code:
-            raise self._coordinator_error(response.error_code, "getting a producer id")
-        self._sender.use_producer_id(response.producer_id, response.producer_epoch)
-        self._transactions.needs_epoch_bump = False
-
-    def _learn_version(self, connection: Connection) -> None:
-        transactions = self._transactions
-        transactions.is_version_2 = (
-            connection.finalized_features.get(TRANSACTION_VERSION, 0) >= 2
-            and connection.version_of(EndTxnRequest) >= FIRST_END_OF_VERSION_2
-        )
-        init_version = connection.version_of(InitProducerIdRequest)
-        transactions.can_bump_epoch = init_version >= FIRST_INIT_THAT_BUMPS_EPOCHS
-
-    async def _connection(self) -> Connection:
-        node_id = await self._client.coordinator(TRANSACTION_COORDINATOR, self._id)
-        try:
-            return await self._client.connect(node_id)
-        except (KafkaConnectionError, KafkaTimeoutError):
-            self._client.forget_coordinator(TRANSACTION_COORDINATOR, self._id)
-            raise
-
-    async def _ask(self, request: Request[ResponseT], *, max_version: int | None = None) -> ResponseT:
-        """One try at the coordinator; one that cannot be reached is looked up again by the next."""
-        node_id = await self._client.coordinator(TRANSACTION_COORDINATOR, self._id)
-        try:
-            return await self._client.send(node_id, request, max_version=max_version)
-        except (KafkaConnectionError, KafkaTimeoutError):
-            self._client.forget_coordinator(TRANSACTION_COORDINATOR, self._id)
-            raise
-
-    def _coordinator_error(self, code: int, what: str) -> BrokerError:
-        if code in MOVED:
-            self._client.forget_coordinator(TRANSACTION_COORDINATOR, self._id)
-        return self._error(code, what)
-
-    def _error(self, code: int, what: str) -> BrokerError:
-        if code in FENCED:
-            code = ErrorCode.PRODUCER_FENCED
-        advice = _ADVICE[ErrorCode(code)] if code in _ADVICE else None
-        return error_for(code, f"transactional_id {self._id!r}: {what}", advice=advice)
 
     async def _within_delivery_timeout(self, what: str, attempt: Callable[[], Awaitable[None]]) -> None:
         """`_until_answered`, for as long as records may wait."""

@@ -22,7 +22,7 @@ from barnabas.broker_errors import (
     TransactionalIdAuthorizationFailedError,
     UnsupportedVersionError,
 )
-from barnabas.client.produce.partition_queue import PartitionQueue, PendingBatch
+from barnabas.client.produce.batches.partition_queue import PartitionQueue, PendingBatch
 from barnabas.errors import (
     BarnabasError,
     BrokerError,

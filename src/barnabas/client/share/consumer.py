@@ -130,7 +130,7 @@ class ShareConsumer(OwnedByLoop, ShareConsumerFront[K, V]):
         the callback raises.
         """
         await self._poll(timeout, max_records)
-        return self._core.hand_out()
+        return self._core.records.hand_out()
 
     async def __aiter__(self) -> AsyncIterator[ShareRecord[K, V]]:
         """Records without end; `wakeup` and `close` end it."""
@@ -138,8 +138,8 @@ class ShareConsumer(OwnedByLoop, ShareConsumerFront[K, V]):
         while not core.is_closed:
             if await self._poll(ITERATION_POLL_SECONDS, None) is None:
                 return
-            while core.offers:
-                yield core.hand_out_next()
+            while core.records.offers:
+                yield core.records.hand_out_next()
                 if core.is_closed:
                     return
                 core.accept_handed()

@@ -1,6 +1,6 @@
 """What the ShareConsumers for asyncio and for plain calls have in common, put together.
 
-Owns what is fetched when, and the records that are acquired and not handed out yet. Everything here runs on
+Owns what is fetched when, and which brokers are told what was decided. Everything here runs on
 the event loop unless it says otherwise. Must not know how a caller waits.
 """
 
@@ -22,6 +22,7 @@ from barnabas.client.groups.poll_watch import polled_by_two
 from barnabas.client.share.acknowledgements import AcknowledgementResult, ShareLedger
 from barnabas.client.share.broker import ShareBroker
 from barnabas.client.share.membership import ShareMembership, new_member_id
+from barnabas.client.share.offered import OfferedRecords
 from barnabas.client.share.records import AcknowledgeType, ShareRecord
 from barnabas.clock import CLOCK
 from barnabas.errors import (
@@ -32,8 +33,8 @@ from barnabas.errors import (
     MisuseError,
 )
 from barnabas.settings.table import ShareConsumerConfig
-from barnabas.time_limits import time_limit
 from barnabas.types import TopicPartition
+from barnabas.wording import time_limit
 
 logger = logging.getLogger("barnabas.client")
 
@@ -49,6 +50,7 @@ class ShareCore:
     def __init__(self, config: ShareConsumerConfig) -> None:
         self.config = config
         self.ledger = ShareLedger()
+        self.records = OfferedRecords(self.ledger, config.max_poll_records)
         self.is_closed = False
         self.topics: frozenset[str] = frozenset()
         self.keeps_results = False
@@ -76,11 +78,6 @@ class ShareCore:
         self._changed = asyncio.Event()
         self._is_woken = False
         self._is_polled = False
-        self._records: deque[ShareRecord[Any, Any]] = deque()
-        self._offered: deque[ShareRecord[Any, Any]] = deque()
-        """What the last poll took and nobody has been handed yet."""
-        self._handed: list[ShareRecord[Any, Any]] = []
-        """What `hand_out` or `hand_out_next` gave last, until the caller goes on."""
         self._errors: deque[BarnabasError] = deque()
         self._results: deque[AcknowledgementResult] = deque()
         self.client.add_refusal_listener(self.failed)
@@ -148,17 +145,17 @@ class ShareCore:
     # Records
 
     async def poll(self, timeout: float, limit: int | None = None) -> int | None:
-        """Takes records that nobody has been handed yet, up to `limit`, for `hand_out` or `hand_out_next`,
-        and returns how many. Those that are not handed out come first in the next poll. Without a limit it
-        stops at max_poll_records, but leaves nothing behind of what was lent together. None after `wakeup`.
+        """Takes records that nobody has been handed yet, up to `limit`, for `records.hand_out` and
+        `hand_out_next`, and returns how many. Those that are not handed out come first in the next poll.
+        Without a limit it stops at max_poll_records, but leaves nothing behind of what was lent together.
+        None after `wakeup`.
 
         Raises: MisuseError, ClosedError, and once each what failed in the background.
         """
         self.check_open()
         if self._is_polled:
             raise polled_by_two("a ShareConsumer of its own in the same group")
-        self._handed = []
-        self._take_back_offered()
+        self.records.take_back_offered()
         self._settle()
         if not self.topics:
             raise MisuseError("subscribe() to topics before poll()")
@@ -175,10 +172,10 @@ class ShareCore:
                 if self._is_woken:
                     self._is_woken = False
                     return None
-                self._take(limit)
-                if self._offered:
+                self.records.take(limit)
+                if offers := self.records.offers:
                     self._tell_brokers(self.ledger.node_ids())
-                    return len(self._offered)
+                    return offers
                 self._start_fetches()
                 remaining = deadline - CLOCK.monotonic()
                 if remaining <= 0:
@@ -203,67 +200,6 @@ class ShareCore:
                 f"{record.topic}-{record.partition} at offset {record.offset} has not been acknowledged: "
                 "with share_acknowledgement_mode='explicit' every record of a poll must be before the next"
             )
-
-    def _take(self, limit: int | None) -> None:
-        """Offers what there is. Records whose acquisition lock has expired are another member's to get.
-
-        Whoever polls now and then would keep a rest from everybody else until the next poll; with many
-        records lent at once that may be all that the group's other members wait for.
-        """
-        taken = self._offered
-        now = CLOCK.monotonic()
-        most = self.config.max_poll_records if limit is None else limit
-        while self._records and (len(taken) < most or (limit is None and self._is_of_one_loan(taken[-1]))):
-            record = self._records[0]
-            if record.acquisition.locked_until > now:
-                taken.append(record)
-            self._records.popleft()
-
-    def _is_of_one_loan(self, record: ShareRecord[Any, Any]) -> bool:
-        return self._records[0].acquisition is record.acquisition
-
-    def _take_back_offered(self) -> None:
-        """An exception may have ended what comes before, here or in the caller, at any line."""
-        offered = list(self._offered)
-        self.ledger.withdraw(offered)
-        if offered and self._records and self._records[0] is offered[-1]:
-            # It was taken, and not yet removed.
-            self._records.popleft()
-        if offered and not (self._records and self._records[0] is offered[0]):
-            self._records.extendleft(reversed(offered))
-        self._offered.clear()
-
-    def hand_out(self) -> list[ShareRecord[Any, Any]]:
-        """All that the last poll took; from now on it is in hand. Any thread. Whoever is interrupted before
-        the program has it calls `offer_again`."""
-        return self._hand_out(list(self._offered), self._offered.clear)
-
-    @property
-    def offers(self) -> int:
-        """How many records of the last poll are not handed out. Any thread."""
-        return len(self._offered)
-
-    def hand_out_next(self) -> ShareRecord[Any, Any]:
-        """One of what the last poll took, as `hand_out`. Only while it `offers` some."""
-        return self._hand_out([self._offered[0]], self._offered.popleft)[0]
-
-    def _hand_out(
-        self, records: list[ShareRecord[Any, Any]], remove: Callable[[], object]
-    ) -> list[ShareRecord[Any, Any]]:
-        try:
-            self._handed = records
-            self.ledger.hand_out(records)
-            remove()
-            return records
-        except BaseException:
-            self.offer_again()
-            raise
-
-    def offer_again(self) -> None:
-        """The caller did not get what was handed out last: it comes first in the next poll. Any thread."""
-        handed, self._handed = self._handed, []
-        if handed and not (self._offered and self._offered[0] is handed[0]):
-            self._offered.extendleft(reversed(handed))
 
     def wakeup(self) -> None:
         self._is_woken = True
@@ -341,11 +277,11 @@ class ShareCore:
     # What brokers tell (see ShareListener)
 
     def acquired(self, records: Sequence[ShareRecord[Any, Any]]) -> None:
-        self._records.extend(records)
+        self.records.add(records)
         self._changed.set()
 
     def renewed(self, records: Sequence[ShareRecord[Any, Any]]) -> None:
-        self._records.extendleft(reversed(records))
+        self.records.add_first(records)
         self._changed.set()
 
     def acknowledged(self, result: AcknowledgementResult) -> None:
@@ -361,7 +297,7 @@ class ShareCore:
             )
 
     def session_lost(self, node_id: int) -> None:
-        self._records = deque(r for r in self._records if r.acquisition.node_id != node_id)
+        self.records.lose(node_id)
 
     def failed(self, error: BarnabasError) -> None:
         """One that happens over and over while nobody polls is kept once."""
@@ -382,8 +318,8 @@ class ShareCore:
         self.ledger.decide(record, acknowledge_type)
 
     def accept_handed(self) -> None:
-        """An iteration is done with what `hand_out_next` gave. Any thread."""
-        handed, self._handed = self._handed, []
+        """An iteration is done with what was handed out last. Any thread."""
+        handed = self.records.done_with_handed()
         if self.config.share_acknowledgement_mode == "implicit":
             for record in handed:
                 self.ledger.finish(record)
@@ -508,7 +444,7 @@ class ShareCore:
         deadline = CLOCK.monotonic() + timeout_ms / 1000
         self._stop_watch()
         self.topics = frozenset()
-        self._forget_records()
+        self.records.forget_all()
         told = [*self._acknowledging.values(), *self._commits]
         if told:
             await asyncio.wait(told, timeout=timeout_ms / 1000)
@@ -533,13 +469,8 @@ class ShareCore:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         self._fetches.clear()
-        self._forget_records()
+        self.records.forget_all()
         self.ledger.forget_all()
-
-    def _forget_records(self) -> None:
-        self._records.clear()
-        self._offered.clear()
-        self._handed = []
 
     def check_open(self) -> None:
         """Raises: ClosedError."""

@@ -1,7 +1,7 @@
 """What the real package's extension in C holds, by the same names. Each piece is implemented elsewhere."""
 
 from barnabas._kernel import Message
-from barnabas.compat.librdkafka.ask.new_topics import NewPartitions, NewTopic
+from barnabas.compat.librdkafka.cluster.new_topics import NewPartitions, NewTopic
 from barnabas.compat.librdkafka.config.partitioners import consistent, fnv1a, murmur2
 from barnabas.compat.librdkafka.consume.consumer import Consumer
 from barnabas.compat.librdkafka.consume.share_consumer import ShareConsumer

@@ -2,7 +2,7 @@
 
 BARNABAS_KAFKA_PYTHON, `barnabas.compat.install("kafka", version=...)` or `--kafka-python` chooses; 3 where
 nothing is said. Names that no other generation contradicts are there in each. What they stand on is in
-`barnabas.compat.kafka_python`.
+`barnabas.compat.kafka_engine`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import logging
 from typing import Any
 
 from barnabas.compat.kafka.version import __version__ as __version__
-from barnabas.compat.kafka_python.generations import generation
-from barnabas.compat.kafka_python.generations.names import HOME_OF_NAMES, MODULES
+from barnabas.compat.kafka_engine.generations import generation
+from barnabas.compat.kafka_engine.generations.names import HOME_OF_NAMES, MODULES
 
 __title__ = "kafka"
 

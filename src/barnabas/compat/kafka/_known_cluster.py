@@ -16,10 +16,10 @@ from typing import Any, ClassVar
 from barnabas.compat.kafka import errors as Errors
 from barnabas.compat.kafka.conn import collect_hosts
 from barnabas.compat.kafka.future import Future
-from barnabas.compat.kafka_python.config.given import known
-from barnabas.compat.kafka_python.generations import generation
-from barnabas.compat.kafka_python.generations.settings import default_config
-from barnabas.compat.kafka_python.values.structs import STRUCTS
+from barnabas.compat.kafka_engine.config.merging import known
+from barnabas.compat.kafka_engine.generations import generation
+from barnabas.compat.kafka_engine.generations.settings import default_config
+from barnabas.compat.kafka_engine.values.structs import STRUCTS
 
 log = logging.getLogger("kafka.cluster")
 

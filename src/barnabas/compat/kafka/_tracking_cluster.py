@@ -14,7 +14,7 @@ from barnabas.compat.kafka._known_cluster import KnownCluster
 from barnabas.compat.kafka.future import Future
 from barnabas.compat.kafka.protocol.metadata.find_coordinator import CoordinatorType
 from barnabas.compat.kafka.util import ensure_valid_topic_name
-from barnabas.compat.kafka_python.wire.api_messages import api_message
+from barnabas.compat.kafka_engine.wire.api_messages import api_message
 from barnabas.net.addresses import look_up
 
 __all__ = ["TrackingCluster", "expand_to_canonical_bootstrap_hosts"]

@@ -1,6 +1,6 @@
 """SimpleClient: the client of Kafka 0.8, whose calls are requests of that time.
 
-Brokers get them as they take them today (`kafka_python/simple`). Offsets of groups are in Kafka for all
+Brokers get them as they take them today (`kafka_engine/simple`). Offsets of groups are in Kafka for all
 calls; to ZooKeeper goes nothing any more.
 """
 
@@ -20,12 +20,12 @@ from barnabas.compat.kafka.structs import (  # pyright: ignore[reportAttributeAc
     ConsumerMetadataResponse,  # pyright: ignore[reportUnknownVariableType]
     TopicPartition,  # pyright: ignore[reportUnknownVariableType]
 )
-from barnabas.compat.kafka_python.config.servers import hosts_in
-from barnabas.compat.kafka_python.simple import requests
-from barnabas.compat.kafka_python.simple.cluster import SimpleCluster
-from barnabas.compat.kafka_python.simple.grouping import group_by_topic_and_partition
-from barnabas.compat.kafka_python.simple.requests import EARLIEST, LATEST, text_of
-from barnabas.compat.kafka_python.values.failures import failure_of
+from barnabas.compat.kafka_engine.config.servers import hosts_in
+from barnabas.compat.kafka_engine.simple import requests
+from barnabas.compat.kafka_engine.simple.cluster import SimpleCluster
+from barnabas.compat.kafka_engine.simple.grouping import group_by_topic_and_partition
+from barnabas.compat.kafka_engine.simple.requests import EARLIEST, LATEST, text_of
+from barnabas.compat.kafka_engine.values.failures import failure_of
 from barnabas.errors import BarnabasError
 from barnabas.protocol.messages.list_offsets import ListOffsetsResponse
 
@@ -215,10 +215,6 @@ class SimpleClient:
         except BarnabasError as error:
             raise failure_of(error) from error
         return ConsumerMetadataResponse(0, node.node_id, node.host, node.port)
-
-    def _get_coordinator_for_group(self, group: Any) -> Any:
-        answer = self.send_consumer_metadata_request(group)
-        return _broker(answer.nodeId, answer.host, answer.port)
 
     def send_produce_request(
         self,

@@ -20,12 +20,12 @@ from barnabas.compat.kafka.cluster import ClusterMetadata
 from barnabas.compat.kafka.conn import BrokerConnection, ConnectionStates, collect_hosts, get_ip_port_afi
 from barnabas.compat.kafka.future import Future
 from barnabas.compat.kafka.util import ensure_valid_topic_name
-from barnabas.compat.kafka_python.config.api_versions import known_version
-from barnabas.compat.kafka_python.config.given import known
-from barnabas.compat.kafka_python.generations import generation
-from barnabas.compat.kafka_python.generations.settings import default_config
-from barnabas.compat.kafka_python.network.inbox import Inbox
-from barnabas.compat.kafka_python.wire.struct_classes import struct_class
+from barnabas.compat.kafka_engine.config.api_versions import known_version
+from barnabas.compat.kafka_engine.config.merging import known
+from barnabas.compat.kafka_engine.generations import generation
+from barnabas.compat.kafka_engine.generations.settings import default_config
+from barnabas.compat.kafka_engine.network.inbox import Inbox
+from barnabas.compat.kafka_engine.wire.struct_classes import struct_class
 
 __all__ = ["ClusterMetadata", "DelayedTaskQueue", "KafkaClient"]
 

@@ -12,7 +12,7 @@ from barnabas.compat.kafka._tracking_cluster import (
 from barnabas.compat.kafka.conn import DEFAULT_KAFKA_PORT as DEFAULT_KAFKA_PORT
 from barnabas.compat.kafka.conn import collect_hosts as collect_hosts
 from barnabas.compat.kafka.conn import get_ip_port_afi as get_ip_port_afi
-from barnabas.compat.kafka_python.generations import generation
+from barnabas.compat.kafka_engine.generations import generation
 
 ClusterMetadata: Any = TrackingCluster if generation().clusters_track_topics else KnownCluster
 ClusterMetadata.__name__ = ClusterMetadata.__qualname__ = "ClusterMetadata"

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import gzip
-import struct
 from typing import Any
 
-from barnabas._kernel import compress, decompress
-from barnabas.compat.kafka_python.wire.lz4_of_old import as_of_old, as_of_today
-from barnabas.compat.kafka_python.wire.types import UnsignedVarInt32
-from barnabas.errors import CorruptBatchError
-
-_XERIAL_HEADER = struct.pack("!bccccccBii", -126, *(bytes((each,)) for each in b"SNAPPY"), 0, 1, 1)
-_MOST_BYTES = 2**31 - 1
+from barnabas._kernel import compress
+from barnabas.compat.kafka_engine.wire.codecs import decompressed, snappy_block, snappy_frames
+from barnabas.compat.kafka_engine.wire.old_lz4 import as_of_old, as_of_today
 
 
 def has_gzip() -> bool:
@@ -41,35 +36,11 @@ def gzip_decode(payload: bytes) -> bytes:
 
 def snappy_encode(payload: bytes, xerial_compatible: bool = True, xerial_blocksize: int = 32 * 1024) -> bytes:
     """In the framing of xerial's snappy-java, in blocks of so many bytes, or as one bare block."""
-    if not xerial_compatible:
-        return _snappy_block(payload)
-    out = [_XERIAL_HEADER]
-    for start in range(0, len(payload), xerial_blocksize):
-        block = _snappy_block(payload[start : start + xerial_blocksize])
-        out += [struct.pack("!i", len(block)), block]
-    return b"".join(out)
-
-
-def _snappy_block(payload: bytes) -> bytes:
-    """One block of any size. The kernel's blocks are small, but what they are made of may stand one after the
-    other: it refers to no byte outside of its block."""
-    framed = compress("snappy", payload)
-    position = len(_XERIAL_HEADER)
-    parts: list[bytes] = []
-    while position < len(framed):
-        (size,) = struct.unpack_from("!i", framed, position)
-        block = framed[position + 4 : position + 4 + size]
-        position += 4 + size
-        parts.append(block[_length_of_varint(block) :])
-    return b"".join([UnsignedVarInt32.encode(len(payload)), *parts])
-
-
-def _length_of_varint(block: bytes) -> int:
-    return next(place for place, byte in enumerate(block, 1) if byte < 0x80)
+    return snappy_frames(payload, xerial_blocksize) if xerial_compatible else snappy_block(payload)
 
 
 def snappy_decode(payload: bytes) -> bytes:
-    return _decompressed("snappy", payload)
+    return decompressed("snappy", payload)
 
 
 _LZ4_LAYOUT = {
@@ -90,11 +61,11 @@ def lz4_encode(payload: bytes, compression_level: int | None = None, **kwargs: A
 
 
 def lz4_decode(payload: bytes) -> bytes:
-    return _decompressed("lz4", payload)
+    return decompressed("lz4", payload)
 
 
 def lz4f_decode(payload: bytes) -> bytes:
-    return _decompressed("lz4", payload)
+    return decompressed("lz4", payload)
 
 
 def lz4_encode_old_kafka(payload: bytes) -> bytes:
@@ -103,7 +74,7 @@ def lz4_encode_old_kafka(payload: bytes) -> bytes:
 
 
 def lz4_decode_old_kafka(payload: bytes) -> bytes:
-    return _decompressed("lz4", as_of_today(payload))
+    return decompressed("lz4", as_of_today(payload))
 
 
 def zstd_encode(payload: bytes) -> bytes:
@@ -111,11 +82,4 @@ def zstd_encode(payload: bytes) -> bytes:
 
 
 def zstd_decode(payload: bytes) -> bytes:
-    return _decompressed("zstd", payload)
-
-
-def _decompressed(codec: str, payload: bytes) -> bytes:
-    try:
-        return decompress(codec, payload, _MOST_BYTES)
-    except CorruptBatchError as error:
-        raise RuntimeError(str(error)) from None
+    return decompressed("zstd", payload)

@@ -15,15 +15,15 @@ from typing import Any, ClassVar
 
 from barnabas.compat.kafka import errors as Errors
 from barnabas.compat.kafka.future import Future
-from barnabas.compat.kafka_python.config.api_versions import version_spoken
-from barnabas.compat.kafka_python.config.given import known
-from barnabas.compat.kafka_python.config.servers import DEFAULT_PORT, host_of, hosts_in
-from barnabas.compat.kafka_python.generations import generation
-from barnabas.compat.kafka_python.generations.settings import default_config
-from barnabas.compat.kafka_python.network.inbox import Inbox
-from barnabas.compat.kafka_python.network.link import Link
-from barnabas.compat.kafka_python.values.failures import failure_of
-from barnabas.compat.kafka_python.wire.translation import TranslatedRequest
+from barnabas.compat.kafka_engine.config.api_versions import version_spoken
+from barnabas.compat.kafka_engine.config.merging import known
+from barnabas.compat.kafka_engine.config.servers import DEFAULT_PORT, host_of, hosts_in
+from barnabas.compat.kafka_engine.generations import generation
+from barnabas.compat.kafka_engine.generations.settings import default_config
+from barnabas.compat.kafka_engine.network.inbox import Inbox
+from barnabas.compat.kafka_engine.network.link import Link
+from barnabas.compat.kafka_engine.values.failures import failure_of
+from barnabas.compat.kafka_engine.wire.translation import TranslatedRequest
 from barnabas.errors import BarnabasError, KafkaTimeoutError
 from barnabas.net.addresses import look_up
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator
 from typing import Any, Self
 
 from barnabas.compat.kafka import errors as Errors
-from barnabas.compat.kafka_python.generations import generation
+from barnabas.compat.kafka_engine.generations import generation
 
 log = logging.getLogger("kafka.future")
 

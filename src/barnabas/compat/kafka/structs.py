@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from barnabas.compat.kafka import errors
-from barnabas.compat.kafka_python.generations import generation
-from barnabas.compat.kafka_python.values.structs import PUBLIC_NAMES, STRUCTS
-from barnabas.compat.kafka_python.values.structs import MemberState as MemberState
+from barnabas.compat.kafka_engine.generations import generation
+from barnabas.compat.kafka_engine.values.structs import PUBLIC_NAMES, STRUCTS
+from barnabas.compat.kafka_engine.values.structs import MemberState as MemberState
 
 globals().update(STRUCTS)
 

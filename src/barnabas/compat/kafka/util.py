@@ -11,10 +11,10 @@ from typing import Any
 from barnabas.compat.kafka.errors import (  # pyright: ignore[reportAttributeAccessIssue]
     BufferUnderflowError,  # pyright: ignore[reportUnknownVariableType]
 )
-from barnabas.compat.kafka_python.simple.grouping import (
+from barnabas.compat.kafka_engine.simple.grouping import (
     group_by_topic_and_partition as group_by_topic_and_partition,
 )
-from barnabas.compat.kafka_python.wire.message_sets import crc32 as crc32
+from barnabas.compat.kafka_engine.wire.message_sets import crc32 as crc32
 
 
 class EnumHelper:

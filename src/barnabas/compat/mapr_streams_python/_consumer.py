@@ -9,7 +9,7 @@ from typing import Any
 
 from barnabas._kernel import Message
 from barnabas.compat.librdkafka.consume.consumer import Consumer as LibrdkafkaConsumer
-from barnabas.compat.librdkafka.consume.consumer_session import ShownNames
+from barnabas.compat.librdkafka.consume.session_messages import ShownNames
 from barnabas.compat.librdkafka.values.constants import OFFSET_INVALID
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
 from barnabas.compat.librdkafka.values.topic_partition import TopicPartition

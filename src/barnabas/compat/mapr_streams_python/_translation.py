@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from barnabas._kernel import Message
-from barnabas.compat.librdkafka.ask.metadata import ClusterMetadata
+from barnabas.compat.librdkafka.cluster.metadata import ClusterMetadata
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
 from barnabas.compat.librdkafka.values.topic_partition import TopicPartition, topic_partition
 from barnabas.compat.mapr_streams_python._configuration import wrapped

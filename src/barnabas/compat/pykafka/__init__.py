@@ -1,8 +1,8 @@
 """pykafka's `pykafka` on Barnabas, as releases 2.3 to 2.8 have it.
 
-Modules have the original's names, and programs import from all of them; what they stand on is in `_ask/`,
-`_produce/`, `_consume/`, `_balance/` and `_cli/`. docs/pykafka.md says for users what differs. Must not know
-other facades of clients.
+Modules have the original's names, and programs import from all of them; what they stand on is in
+`_network/`, `_produce/`, `_consume/`, `_balance/` and `_cli/`. docs/pykafka.md says for users what differs.
+Must not know other facades of clients.
 """
 
 import logging

@@ -124,21 +124,8 @@ class Broker:
         sasl_authenticator: Any = None,
     ) -> Self:
         """The broker that a BrokerMetadata tells of."""
-        return cls(
-            metadata.id,
-            metadata.host,
-            metadata.port,
-            handler,
-            socket_timeout_ms,
-            offsets_channel_socket_timeout_ms,
-            buffer_size=buffer_size,
-            source_host=source_host,
-            source_port=source_port,
-            ssl_config=ssl_config,
-            broker_version=broker_version,
-            api_versions=api_versions,
-            sasl_authenticator=sasl_authenticator,
-        )
+        given = {name: value for name, value in locals().items() if name not in ("cls", "metadata")}
+        return cls(metadata.id, metadata.host, metadata.port, **given)
 
     @property
     def connected(self) -> bool:

@@ -8,8 +8,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from barnabas.compat.pykafka._ask.cluster_core import ClusterCore
-from barnabas.compat.pykafka._ask.zookeeper import brokers_in
+from barnabas.compat.pykafka._network.cluster_core import ClusterCore
+from barnabas.compat.pykafka._network.zookeeper import brokers_in
 from barnabas.compat.pykafka.broker import Broker
 from barnabas.compat.pykafka.exceptions import (
     ERROR_CODES,

@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from barnabas.compat.pykafka._ask.channel import Channel
-from barnabas.compat.pykafka._ask.security import security_settings
+from barnabas.compat.pykafka._network.channel import Channel
+from barnabas.compat.pykafka._network.security import security_settings
 from barnabas.compat.pykafka.exceptions import SocketDisconnectedError
 from barnabas.compat.pykafka.handlers import event_of
 from barnabas.compat.pykafka.utils.compat import buffer, get_string

@@ -197,30 +197,7 @@ class GroupAuthorizationFailed(ProtocolClientError):
 
 
 ERROR_CODES: dict[int | None, type[ProtocolClientError]] = {
-    each.ERROR_CODE: each
-    for each in (
-        UnknownError,
-        OffsetOutOfRangeError,
-        InvalidMessageError,
-        UnknownTopicOrPartition,
-        InvalidMessageSize,
-        LeaderNotAvailable,
-        NotLeaderForPartition,
-        RequestTimedOut,
-        MessageSizeTooLarge,
-        OffsetMetadataTooLarge,
-        GroupLoadInProgress,
-        GroupCoordinatorNotAvailable,
-        NotCoordinatorForGroup,
-        InvalidTopic,
-        IllegalGeneration,
-        InconsistentGroupProtocol,
-        UnknownMemberId,
-        InvalidSessionTimeout,
-        RebalanceInProgress,
-        TopicAuthorizationFailed,
-        GroupAuthorizationFailed,
-    )
+    each.ERROR_CODE: each for each in ProtocolClientError.__subclasses__()
 }
 
 

@@ -19,7 +19,7 @@ from queue import Queue as Queue
 from threading import Semaphore as Semaphore
 from typing import Any, ClassVar, NamedTuple
 
-from barnabas.compat.pykafka._ask.greenlets import GreenletEvent
+from barnabas.compat.pykafka._network.greenlets import GreenletEvent
 from barnabas.compat.pykafka.exceptions import SocketDisconnectedError
 from barnabas.compat.pykafka.utils.compat import buffer
 from barnabas.latch import Latch

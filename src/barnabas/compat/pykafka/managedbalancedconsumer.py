@@ -14,8 +14,9 @@ from functools import partial
 from typing import Any
 
 from barnabas.compat.pykafka._balance.heartbeats import Heartbeats
-from barnabas.compat.pykafka._balance.inner import InnerSettings, group_name, is_running
-from barnabas.compat.pykafka.balancedconsumer import BalancedConsumer, Callback
+from barnabas.compat.pykafka._balance.inner import is_running
+from barnabas.compat.pykafka._balance.member import Callback, RebalancingConsumer
+from barnabas.compat.pykafka.balancedconsumer import BalancedConsumer
 from barnabas.compat.pykafka.common import OffsetType
 from barnabas.compat.pykafka.exceptions import (
     ERROR_CODES,
@@ -75,35 +76,7 @@ class ManagedBalancedConsumer(BalancedConsumer):
         Raises: UnicodeException for a group's name that is not ASCII; TypeError and ValueError for what is no
         fit number; ImportError for `use_rdkafka`. A start that fails is logged, and consume() raises then.
         """
-        self._prepare(
-            topic,
-            cluster,
-            InnerSettings(
-                consumer_group=group_name(consumer_group),
-                fetch_message_max_bytes=fetch_message_max_bytes,
-                num_consumer_fetchers=num_consumer_fetchers,
-                auto_commit_enable=auto_commit_enable,
-                auto_commit_interval_ms=auto_commit_interval_ms,
-                queued_max_messages=queued_max_messages,
-                fetch_min_bytes=fetch_min_bytes,
-                fetch_error_backoff_ms=fetch_error_backoff_ms,
-                fetch_wait_max_ms=fetch_wait_max_ms,
-                offsets_channel_backoff_ms=offsets_channel_backoff_ms,
-                offsets_commit_max_retries=offsets_commit_max_retries,
-                auto_offset_reset=auto_offset_reset,
-                consumer_timeout_ms=consumer_timeout_ms,
-                compacted_topic=compacted_topic,
-                deserializer=deserializer,
-                reset_offset_on_fetch=reset_offset_on_fetch,
-            ),
-            rebalance_max_retries=rebalance_max_retries,
-            rebalance_backoff_ms=rebalance_backoff_ms,
-            reset_offset_on_start=reset_offset_on_start,
-            post_rebalance_callback=post_rebalance_callback,
-            membership_protocol=membership_protocol,
-            consumer_id=b"",
-            use_rdkafka=False,
-        )
+        RebalancingConsumer.__init__(self, locals(), b"", use_rdkafka=False)
         membership_protocol.metadata.topic_names = [self._topic.name]
         self._heartbeat_interval_ms = valid_int(heartbeat_interval_ms)
         if use_rdkafka is True:

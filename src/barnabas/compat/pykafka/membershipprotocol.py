@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from barnabas.compat.pykafka._balance.parties import GroupPartition
+from barnabas.compat.pykafka._balance.shapes import GroupPartition
 from barnabas.compat.pykafka._balance.shares import range_share, round_robin_share
 from barnabas.compat.pykafka.protocol import ConsumerGroupProtocolMetadata
 

@@ -14,15 +14,14 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 from queue import Empty
-from types import TracebackType
 from typing import Any, Self
 
 from barnabas._kernel import MessageOutlet, ReportQueue
 from barnabas.client.cluster.lifetimes import Lifetime, OfThisProcess
 from barnabas.client.produce import producer as core_producer
 from barnabas.clock import CLOCK
-from barnabas.compat.pykafka._ask.ending import can_be_stopped
-from barnabas.compat.pykafka._ask.outage import PATIENCE_SECONDS, Outage
+from barnabas.compat.pykafka._network.ending import can_be_stopped
+from barnabas.compat.pykafka._network.outage import PATIENCE_SECONDS, Outage
 from barnabas.compat.pykafka._produce.failures import failure_of, is_of_connection
 from barnabas.compat.pykafka._produce.settings import producer_settings
 from barnabas.compat.pykafka.common import CompressionType
@@ -141,12 +140,7 @@ class Producer(MessageOutlet, OfThisProcess):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     # The beginning and the end

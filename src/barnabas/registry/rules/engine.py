@@ -280,6 +280,12 @@ def rules_to_run(rule_set: Any, mode: RuleMode, *phases: RulePhase) -> list[Any]
     return found
 
 
+def rules_in_words(rules: Sequence[Any], *shown: str) -> str:
+    """Their names, with these attributes of each: `the rule 'check' (CEL)`."""
+    names = (f"{rule.name!r} ({', '.join(str(getattr(rule, each)) for each in shown)})" for rule in rules)
+    return f"the rule{'' if len(rules) == 1 else 's'} {', '.join(names)}"
+
+
 def migrations(source: VersionSource, subject: str, written: Any, target: Any) -> Steps[list[Migration]]:
     """The way from `written`, a schema that a message has, to `target`, the registered schema that it is
     wanted in: only the versions that have rules for it."""

@@ -13,8 +13,7 @@ from barnabas.registry.serializers.by_format import (
     ProtobufDeserializing,
     ProtobufSerializing,
 )
-from barnabas.registry.serializers.context import Headers
-from barnabas.registry.serializers.waiting import RecordLike
+from barnabas.registry.serializers.context import Headers, RecordLike
 
 
 class AwaitedSerializer(SerializerBase):

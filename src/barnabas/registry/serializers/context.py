@@ -20,6 +20,19 @@ class ContextLike(Protocol):
     def headers(self) -> Any: ...
 
 
+class RecordLike(Protocol):
+    """What a consumer gives."""
+
+    @property
+    def topic(self) -> str: ...
+    @property
+    def key(self) -> bytes | None: ...
+    @property
+    def value(self) -> bytes | None: ...
+    @property
+    def headers(self) -> Any: ...
+
+
 class SerializationContext:
     """The topic of a value's record, whether it is the record's key or value, and the record's headers."""
 

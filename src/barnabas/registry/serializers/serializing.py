@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from barnabas.errors import MisuseError
 from barnabas.registry.errors import RegistryError
 from barnabas.registry.references import referenced
-from barnabas.registry.rules.engine import RuleEngine, has_rules, rules_to_run
+from barnabas.registry.rules.engine import RuleEngine, has_rules, rules_in_words, rules_to_run
 from barnabas.registry.rules.kinds import RuleMode, RulePhase
-from barnabas.registry.schemas import Metadata, RegisteredSchema, Rule, RuleSet, Schema, to_json
+from barnabas.registry.schemas import Metadata, RegisteredSchema, RuleSet, Schema, to_json
 from barnabas.registry.serializers.context import ContextLike
 from barnabas.registry.serializers.inline_rules import InlineRules
 from barnabas.registry.serializers.remembered import Remembered
@@ -350,7 +350,7 @@ def _tell_of_rules(latest: RegisteredSchema | None, written: RegisteredSchema, r
             "use_latest_version=True",
             written.subject,
             written.version,
-            _named(skipped),
+            rules_in_words(skipped, "type"),
             latest.version,
         )
     tagging = [rule for rule in run if rule.tags]
@@ -366,14 +366,9 @@ def _tell_of_rules(latest: RegisteredSchema | None, written: RegisteredSchema, r
             "such field. Give the serializer metadata= with the tags, or register a schema that has them",
             written.subject,
             written.version,
-            _named(idle),
+            rules_in_words(idle, "type"),
             ", ".join(sorted({tag for rule in idle for tag in rule.tags or ()})),
         )
-
-
-def _named(rules: Sequence[Rule]) -> str:
-    names = ", ".join(f"{rule.name!r} ({rule.type})" for rule in rules)
-    return f"the rule {names}" if len(rules) == 1 else f"the rules {names}"
 
 
 def _plain(encode: Encode, convert: Callable[[Any], Any] | None) -> Encode:

@@ -1,8 +1,10 @@
+# Made by codegen/plain_calls.py, of
+# barnabas/registry/serializers/awaited.py
 """Serializers and deserializers for plain calls. Owns nothing but the waiting."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 from barnabas.registry.serializers.bases import DeserializerBase, SerializerBase, context_of
 from barnabas.registry.serializers.by_format import (
@@ -13,20 +15,7 @@ from barnabas.registry.serializers.by_format import (
     ProtobufDeserializing,
     ProtobufSerializing,
 )
-from barnabas.registry.serializers.context import Headers
-
-
-class RecordLike(Protocol):
-    """What a consumer gives."""
-
-    @property
-    def topic(self) -> str: ...
-    @property
-    def key(self) -> bytes | None: ...
-    @property
-    def value(self) -> bytes | None: ...
-    @property
-    def headers(self) -> Any: ...
+from barnabas.registry.serializers.context import Headers, RecordLike
 
 
 class WaitingSerializer(SerializerBase):

@@ -13,8 +13,9 @@ from dataclasses import replace
 
 from barnabas.assignor import NO_GENERATION
 from barnabas.broker_errors import ErrorCode, error_for
+from barnabas.client.cluster.coordinators import GROUP_COORDINATOR
 from barnabas.client.cluster.error_table import NO_MEMBER
-from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient
+from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.groups.group_coordinator import (
     joining_connection,
     leave_group,
@@ -123,7 +124,7 @@ class RegistryGroup:
                 elif isinstance(error, BrokerError):
                     note_coordinator_error(self._client, self._group_id, error.code)
                 else:
-                    self._client.forget_coordinator(GROUP_COORDINATOR, self._group_id)
+                    self._client.coordinators.forget(GROUP_COORDINATOR, self._group_id)
                 logger.warning("registries' group %s: %s; joining it again", self._group_id, error)
             failures += 1
             await asyncio.sleep(self._client.backoff.delay_ms(failures) / 1000)

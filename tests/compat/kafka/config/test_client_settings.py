@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from barnabas.compat.kafka_python.config.api_versions import known_version, version_of_text, version_spoken
-from barnabas.compat.kafka_python.config.client_settings import client_settings
-from barnabas.compat.kafka_python.config.given import known, merged
-from barnabas.compat.kafka_python.config.servers import core_servers, hosts_in
-from barnabas.compat.kafka_python.generations import GENERATIONS
-from barnabas.compat.kafka_python.generations.settings import (
+from barnabas.compat.kafka_engine.config.api_versions import known_version, version_of_text, version_spoken
+from barnabas.compat.kafka_engine.config.client_settings import client_settings
+from barnabas.compat.kafka_engine.config.merging import known, merged
+from barnabas.compat.kafka_engine.config.servers import core_servers, hosts_in
+from barnabas.compat.kafka_engine.generations import GENERATIONS
+from barnabas.compat.kafka_engine.generations.settings import (
     ABSENT,
     PROVIDED,
     SETTINGS,

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from barnabas.compat.kafka.admin import ConfigResource
-from barnabas.compat.kafka_python.config.given import known
-from barnabas.compat.kafka_python.wire.api_messages import api_message
-from barnabas.compat.kafka_python.wire.struct_classes import struct_class
+from barnabas.compat.kafka_engine.config.merging import known
+from barnabas.compat.kafka_engine.wire.api_messages import api_message
+from barnabas.compat.kafka_engine.wire.struct_classes import struct_class
 
 SECRET = "open-sesame"
 _PASSWORD = "listener.name.ssl.ssl.keystore.password"

@@ -14,7 +14,7 @@ from barnabas.compat.kafka import SimpleClient, create_gzip_message
 from barnabas.compat.kafka.errors import CorruptRecordError, UnsupportedCodecError
 from barnabas.compat.kafka.record.memory_records import MemoryRecords, MemoryRecordsBuilder
 from barnabas.compat.kafka.structs import FetchRequestPayload
-from barnabas.compat.kafka_python.wire.message_sets import Message
+from barnabas.compat.kafka_engine.wire.message_sets import Message
 from barnabas.testing import EmbeddedBroker
 
 UNPACKED_BYTES = 3 << 20

@@ -8,7 +8,7 @@ import time
 import pytest
 from tests.waiting import NEVER_SECONDS, Patience
 
-from barnabas.compat.kafka_python.network.inbox import Inbox
+from barnabas.compat.kafka_engine.network.inbox import Inbox
 
 
 def test_news_are_told_in_the_order_in_which_they_came_and_only_once() -> None:

@@ -8,9 +8,9 @@ import pytest
 from tests.waiting import Patience, wait_for
 
 from barnabas.compat.kafka.conn import BrokerConnection
-from barnabas.compat.kafka_python.generations.settings import default_config
-from barnabas.compat.kafka_python.network.inbox import Inbox
-from barnabas.compat.kafka_python.network.link import Link
+from barnabas.compat.kafka_engine.generations.settings import default_config
+from barnabas.compat.kafka_engine.network.inbox import Inbox
+from barnabas.compat.kafka_engine.network.link import Link
 from barnabas.errors import KafkaConnectionError
 from barnabas.loop_thread import loop_thread
 from barnabas.testing import EmbeddedBroker

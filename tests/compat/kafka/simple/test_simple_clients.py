@@ -16,7 +16,7 @@ import pytest
 from tests.programs import running
 
 import barnabas
-from barnabas.compat.kafka_python.generations import ENVIRONMENT_VARIABLE
+from barnabas.compat.kafka_engine.generations import ENVIRONMENT_VARIABLE
 from barnabas.testing import ApacheKafka, ApacheKafkaCluster, EmbeddedBroker
 
 PROGRAM = Path(__file__).parent / "simple_program.py"

@@ -511,20 +511,36 @@ def test_lookups_answer_or_say_why_not(both: Both) -> None:
             lambda: consumer.get_watermark_offsets(bench.partition(0), cached=True),
             lambda: consumer.get_watermark_offsets(nowhere, 60),
             lambda: consumer.get_watermark_offsets(bench.partition(9), 60),
-            lambda: consumer.get_watermark_offsets(bench.partition(0), 0),
             lambda: consumer.offsets_for_times([bench.partition(0, 0), bench.partition(1, 2**60)], 60),
             lambda: consumer.offsets_for_times([bench.partition(0, 0), bench.partition(9, 1)], 60),
             lambda: consumer.offsets_for_times([nowhere], 60),
             lambda: consumer.offsets_for_times([], 60),
-            lambda: consumer.offsets_for_times([bench.partition(0, 0)], 0),
             lambda: consumer.committed([bench.partition(0), nowhere], 60),
-            lambda: consumer.committed([bench.partition(0)], 0),
             lambda: consumer.committed([], 60),
             lambda: type(consumer.cluster_id(10)),
             lambda: sorted(consumer.list_topics(bench.topic, 60).topics[bench.topic].partitions),
             lambda: consumer.memberid(),
         ]
         return [bench.said(call) for call in calls]
+
+    both(script)
+
+
+def test_lookups_that_have_no_time_say_so_unless_the_answer_is_there_at_once(both: Both) -> None:
+    """With either package: it depends on who is scheduled first."""
+
+    def script(bench: Bench) -> Any:
+        consumer = bench.consumer()
+        calls: dict[str, Callable[[float], Any]] = {
+            "get watermark offsets": lambda t: consumer.get_watermark_offsets(bench.partition(0), t),
+            "get offsets": lambda t: consumer.offsets_for_times([bench.partition(0, 0)], t),
+            "get committed offsets": lambda t: consumer.committed([bench.partition(0)], t),
+        }
+        for what, call in calls.items():
+            answered, at_once = (bench.said(lambda t=t, call=call: call(t)) for t in (60, 0))
+            if at_once != answered:
+                assert at_once[0] == "KafkaException"
+                assert f"Failed to {what}: Local: Timed out" in str(at_once[1])
 
     both(script)
 

@@ -8,7 +8,7 @@ from kazoo.client import KazooClient
 from tests.compat.pykafka.balance.stand_ins import InnerConsumer, MemoryTopic, cluster
 from tests.waiting import NEVER_MS
 
-from barnabas.compat.pykafka import balancedconsumer
+from barnabas.compat.pykafka._balance import member as rebalancing
 from barnabas.compat.pykafka.balancedconsumer import BalancedConsumer
 from barnabas.compat.pykafka.exceptions import (
     ConsumerStoppedException,
@@ -28,7 +28,7 @@ def topic():
 
 @pytest.fixture
 def join(topic, zookeeper, connect, monkeypatch):
-    monkeypatch.setattr(balancedconsumer, "consumer_class", lambda **_: InnerConsumer)
+    monkeypatch.setattr(rebalancing, "consumer_class", lambda **_: InnerConsumer)
     members = []
 
     def joined(**settings):

@@ -6,7 +6,7 @@ import pytest
 from tests.compat.pykafka.balance.stand_ins import InnerConsumer, MemoryTopic
 from tests.waiting import NEVER_MS
 
-from barnabas.compat.pykafka import balancedconsumer
+from barnabas.compat.pykafka._balance import member as rebalancing
 from barnabas.compat.pykafka.client import KafkaClient
 from barnabas.compat.pykafka.exceptions import ConsumerStoppedException, UnicodeException, UnknownMemberId
 from barnabas.compat.pykafka.managedbalancedconsumer import ManagedBalancedConsumer
@@ -20,7 +20,7 @@ def topic():
 
 @pytest.fixture
 def join(topic, apache_kafka, monkeypatch, request):
-    monkeypatch.setattr(balancedconsumer, "consumer_class", lambda **_: InnerConsumer)
+    monkeypatch.setattr(rebalancing, "consumer_class", lambda **_: InnerConsumer)
     cluster = KafkaClient(hosts=apache_kafka.bootstrap, broker_version="0.9.0").cluster
     group = request.node.name.encode()
     members = []

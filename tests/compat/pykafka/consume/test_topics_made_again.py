@@ -107,6 +107,6 @@ def test_the_programs_own_commits_leave_out_what_is_known_to_be_of_the_old_topic
         consumer.consume()
     make_again(admin, topic, eventually)
     fill(broker, topic, NEW)
-    eventually(lambda: any(state.next_topic_id for state in consumer._session._buffer.states()))
+    eventually(lambda: any(state.next_topic_id for state in consumer._session._partitions.states()))
     getattr(consumer, call)()
     assert committed(admin, topic) is None

@@ -32,7 +32,7 @@ async def handle(call: Call, request: ApiVersionsRequest) -> ApiVersionsResponse
         if not all(map(_SOFTWARE.fullmatch, software)):
             return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
         call.connection.software_name, call.connection.software_version = software
-    has_subscriptions = bool(list(call.parts.cluster.client_metrics))
+    has_subscriptions = bool(list(call.parts.cluster.metadata.client_metrics))
     answer = ApiVersionsResponse(
         api_keys=[
             ApiVersionsResponse.ApiVersion(api_key, LOWEST_TOLD.get(api_key, lowest), highest)
@@ -52,10 +52,10 @@ def _tell_features(call: Call, answer: ApiVersionsResponse) -> None:
         for name, feature in FEATURES.items()
         if feature.lowest > 0 or call.version >= FIRST_VERSION_WITH_LEVEL_0
     ]
-    answer.finalized_features_epoch = cluster.features_epoch
+    answer.finalized_features_epoch = cluster.features.epoch
     answer.finalized_features = [
         ApiVersionsResponse.FinalizedFeatureKey(name, level, level)
-        for name, level in cluster.feature_levels().items()
+        for name, level in cluster.features.levels().items()
         if level > 0
     ]
 

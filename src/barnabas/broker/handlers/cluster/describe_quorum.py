@@ -61,7 +61,7 @@ def _voter(call: Call, node_id: int) -> DescribeQuorumResponse.Node:
 
 def _describe(cluster: Cluster, index: int) -> PartitionData:
     now = now_ms()
-    changes = cluster.metadata_changes
+    changes = cluster.metadata.content.changes
     voters = [
         DescribeQuorumResponse.ReplicaState(
             node_id,
@@ -88,7 +88,7 @@ def _describe(cluster: Cluster, index: int) -> PartitionData:
 
 def _directory_id(cluster: Cluster, node_id: int) -> uuid.UUID:
     """By which voters are told apart from kraft.version 1 on."""
-    if not cluster.feature_level(KRAFT_VERSION):
+    if not cluster.features.level(KRAFT_VERSION):
         return ZERO_UUID
     return uuid.uuid5(uuid.NAMESPACE_OID, f"{cluster.cluster_id}/{node_id}")
 

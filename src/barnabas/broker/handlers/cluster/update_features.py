@@ -33,9 +33,9 @@ async def handle(call: Call, request: UpdateFeaturesRequest) -> UpdateFeaturesRe
                     "The update failed for all features since the following feature had an error: " + problem
                 )
         if not request.validate_only:
-            cluster.change_features({name: update.max_version_level for name, update in updates.items()})
+            cluster.features.change({name: update.max_version_level for name, update in updates.items()})
             call.parts.controller.features_changed()
-            if cluster.feature_level(ELIGIBLE_LEADERS_VERSION):
+            if cluster.features.level(ELIGIBLE_LEADERS_VERSION):
                 await _hold_brokers_to_what_is_set_of_all(cluster)
     except BrokerError as error:
         return UpdateFeaturesResponse(error_code=error.code, error_message=error.context or None)
@@ -59,7 +59,7 @@ def _problem(cluster: Cluster, update: Update, upgrade_type: int) -> str | None:
         return refusal + "Local controller 1 does not support this feature."
     if not feature.lowest <= level <= feature.highest:
         return refusal + f"Local controller 1 only supports versions {feature.lowest}-{feature.highest}"
-    current = cluster.feature_levels()[update.feature]
+    current = cluster.features.levels()[update.feature]
     if level < current and upgrade_type == UPGRADE:
         return refusal + (
             "Can't downgrade the version of this feature without setting the upgrade type to either safe or "

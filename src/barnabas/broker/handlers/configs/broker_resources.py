@@ -82,7 +82,7 @@ class BrokerResource:
     def checked(self, settings: Mapping[str, str], named: Collection[str]) -> dict[str, str]:
         kept = check_change(self.settings, settings, of_all=False)
         check_keys(self.settings.changed(kept, of_all=False), kept)
-        if MIN_IN_SYNC in named and self.cluster.feature_level(ELIGIBLE_LEADERS_VERSION):
+        if MIN_IN_SYNC in named and self.cluster.features.level(ELIGIBLE_LEADERS_VERSION):
             raise InvalidConfigError(f"Broker-level {MIN_IN_SYNC} cannot be altered while ELR is enabled.")
         return kept
 
@@ -112,7 +112,7 @@ class AllBrokersResource(BrokerResource):
 
     def checked(self, settings: Mapping[str, str], named: Collection[str]) -> dict[str, str]:
         kept = check_change(self.settings, settings, of_all=True)
-        if MIN_IN_SYNC not in settings and self.cluster.feature_level(ELIGIBLE_LEADERS_VERSION):
+        if MIN_IN_SYNC not in settings and self.cluster.features.level(ELIGIBLE_LEADERS_VERSION):
             raise InvalidConfigError(f"Cluster-level {MIN_IN_SYNC} cannot be removed while ELR is enabled.")
         return kept
 

@@ -168,7 +168,7 @@ class GroupResource(_Usual):
     table: ClassVar[Mapping[str, Setting]] = GROUP_SETTINGS
 
     def own(self) -> dict[str, str]:
-        return dict(self.cluster.group_settings.of(self.name))
+        return dict(self.cluster.metadata.group_settings.of(self.name))
 
     def value(self, name: str) -> Value:
         return GroupSettings(self.own(), self.cluster.settings).get(name)
@@ -185,7 +185,7 @@ class GroupResource(_Usual):
         check_bounds(settings, self.cluster.settings)
 
     async def change(self, settings: dict[str, str]) -> None:
-        self.cluster.group_settings.change(self.name, settings)
+        self.cluster.metadata.group_settings.change(self.name, settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,10 +197,10 @@ class ClientMetricsResource(_Usual):
     table: ClassVar[Mapping[str, Setting]] = CLIENT_METRICS_SETTINGS
 
     def own(self) -> dict[str, str]:
-        return dict(self.cluster.client_metrics.of(self.name))
+        return dict(self.cluster.metadata.client_metrics.of(self.name))
 
     def value(self, name: str) -> Value:
-        setting, own = CLIENT_METRICS_SETTINGS[name], self.cluster.client_metrics.of(self.name)
+        setting, own = CLIENT_METRICS_SETTINGS[name], self.cluster.metadata.client_metrics.of(self.name)
         if name in own:
             return Value(setting, own[name], SettingSource.CLIENT_METRICS)
         return Value(setting, setting.default, SettingSource.DEFAULT)
@@ -222,7 +222,7 @@ class ClientMetricsResource(_Usual):
         check_subscription(settings)
 
     async def change(self, settings: dict[str, str]) -> None:
-        self.cluster.client_metrics.change(self.name, settings)
+        self.cluster.metadata.client_metrics.change(self.name, settings)
 
 
 @dataclass(frozen=True, slots=True)

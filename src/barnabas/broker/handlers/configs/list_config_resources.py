@@ -41,8 +41,8 @@ async def handle(call: Call, request: ListConfigResourcesRequest) -> ListConfigR
     cluster = call.parts.cluster
     nodes = [str(node_id) for node_id in sorted(cluster.alive)]
     names: dict[int, Iterable[str]] = {
-        GROUP: cluster.group_settings,
-        CLIENT_METRICS: cluster.client_metrics,
+        GROUP: cluster.metadata.group_settings,
+        CLIENT_METRICS: cluster.metadata.client_metrics,
         BROKER_LOGGER: nodes,
         BROKER: nodes,
         TOPIC: cluster.topics,

@@ -21,7 +21,7 @@ async def handle(call: Call, request: DeleteGroupsRequest) -> DeleteGroupsRespon
 def _delete(call: Call, group_id: str) -> int:
     try:
         call.parts.authorizer.require(call, Operation.DELETE, ResourceKind.GROUP, group_id)
-        call.parts.groups.delete_group(group_id)
+        call.parts.groups.delete(group_id)
     except KafkaStorageError:
         return CoordinatorNotAvailableError.code
     except BrokerError as error:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
-from barnabas.broker.group import Group, GroupState
+from barnabas.broker.groups.group import Group, GroupState
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker_errors import ErrorCode
 from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
@@ -27,7 +27,7 @@ def _described(call: Call, group_id: str, *, with_operations: bool) -> Described
     authorizer = call.parts.authorizer
     if not authorizer.authorize(call, Operation.DESCRIBE, ResourceKind.GROUP, group_id):
         return DescribedGroup(ErrorCode.GROUP_AUTHORIZATION_FAILED, group_id=group_id)
-    group = call.parts.groups.groups.get(group_id)
+    group = call.parts.groups.by_name.get(group_id)
     if group is None or group.consumers is not None:
         described = _missing(group_id, call.version, group)
     else:

@@ -5,7 +5,7 @@ twice).
 from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
-from barnabas.broker.coordinator import JoinAttempt, MemberIdGivenError
+from barnabas.broker.classic_groups.join_attempt import JoinAttempt, MemberIdGivenError
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
@@ -34,7 +34,7 @@ async def handle(call: Call, request: JoinGroupRequest) -> JoinGroupResponse:
     )
     try:
         call.parts.authorizer.require(call, Operation.READ, ResourceKind.GROUP, request.group_id)
-        result = await call.parts.groups.join(attempt)
+        result = await call.parts.classic_groups.join(attempt)
     except BrokerError as error:
         return JoinGroupResponse(
             error_code=error.code,

@@ -36,7 +36,7 @@ async def handle(call: Call, request: LeaveGroupRequest) -> LeaveGroupResponse:
 
 def _leave(call: Call, group_id: str, member_id: str, group_instance_id: str | None) -> int:
     try:
-        call.parts.groups.leave(group_id, member_id, group_instance_id)
+        call.parts.classic_groups.leave(group_id, member_id, group_instance_id)
     except BrokerError as error:
         return error.code
     return ErrorCode.NONE

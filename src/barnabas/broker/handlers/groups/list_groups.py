@@ -9,7 +9,7 @@ from barnabas.protocol.messages.list_groups import ListGroupsRequest, ListGroups
 
 async def handle(call: Call, request: ListGroupsRequest) -> ListGroupsResponse:
     parts = call.parts
-    groups = [(group, group.consumers) for group in parts.groups.groups.values()]
+    groups = [(group, group.consumers) for group in parts.groups.by_name.values()]
     listed = [
         ListGroupsResponse.ListedGroup(
             group_id=group.group_id,

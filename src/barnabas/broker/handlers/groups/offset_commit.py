@@ -8,7 +8,8 @@ members takes none.
 from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
-from barnabas.broker.group import CommittedOffset
+from barnabas.broker.groups.group import MemberIdentity
+from barnabas.broker.groups.offsets import CommittedOffset
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.topic import Topic
 from barnabas.broker_errors import (
@@ -81,7 +82,7 @@ def _accept(
 
 
 def _commit(call: Call, request: OffsetCommitRequest, offsets: dict[TopicPartition, CommittedOffset]) -> int:
-    group = call.parts.groups.groups.get(request.group_id)
+    group = call.parts.groups.by_name.get(request.group_id)
     is_consumer = group is not None and group.consumers is not None and group.consumers.takes_offsets
     if (
         is_consumer
@@ -90,11 +91,13 @@ def _commit(call: Call, request: OffsetCommitRequest, offsets: dict[TopicPartiti
     ):
         return UnsupportedVersionError.code
     try:
-        call.parts.groups.commit(
-            request.group_id,
-            request.generation_id_or_member_epoch,
-            request.member_id,
-            request.group_instance_id,
+        call.parts.offsets.commit(
+            MemberIdentity(
+                request.group_id,
+                request.generation_id_or_member_epoch,
+                request.member_id,
+                request.group_instance_id,
+            ),
             offsets,
         )
     except KafkaStorageError:

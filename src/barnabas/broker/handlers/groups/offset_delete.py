@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
-from barnabas.broker.consumer_protocol import decoded_subscription
-from barnabas.broker.coordinator import CONSUMER_TYPE
-from barnabas.broker.group import Group, GroupState
+from barnabas.broker.classic_groups.consumer_protocol import decoded_subscription
+from barnabas.broker.classic_groups.coordinator import CONSUMER_TYPE
+from barnabas.broker.groups.group import Group, GroupState
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker_errors import (
     ErrorCode,
@@ -49,7 +49,7 @@ def _group(call: Call, name: str) -> Group:
     """Raises: InvalidGroupIdError, GroupIdNotFoundError, NonEmptyGroupError."""
     if not name:
         raise InvalidGroupIdError("a group needs a name")
-    group = call.parts.groups.groups.get(name)
+    group = call.parts.groups.by_name.get(name)
     if group is None or (group.consumers is not None and not group.consumers.takes_offsets):
         raise GroupIdNotFoundError(f"group {name} does not exist")
     if group.state is not GroupState.EMPTY and group.protocol_type not in _SUBSCRIBING:
@@ -68,7 +68,7 @@ def _delete(call: Call, group: Group, partition: TopicPartition) -> int:
         consumers and consumers.subscribes_to(partition.topic)
     ):
         return ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
-    call.parts.groups.delete_offsets(group, [partition])
+    call.parts.offsets.delete(group, [partition])
     return ErrorCode.NONE
 
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
-from barnabas.broker.group import CommittedOffset, Group
+from barnabas.broker.groups.group import Group
+from barnabas.broker.groups.offsets import CommittedOffset
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker_errors import ErrorCode
 from barnabas.errors import BrokerError
@@ -39,7 +40,7 @@ def _answer_group(
     call: Call, asked: OffsetFetchRequest.OffsetFetchRequestGroup, require_stable: bool
 ) -> OffsetFetchResponse.OffsetFetchResponseGroup:
     code = _group_error(call, asked.group_id) or _member_error(call, asked)
-    group = call.parts.groups.groups.get(asked.group_id)
+    group = call.parts.groups.by_name.get(asked.group_id)
     topics = [] if code else _answer_many(call, group, asked, require_stable)
     return OffsetFetchResponse.OffsetFetchResponseGroup(
         group_id=asked.group_id, topics=topics, error_code=code
@@ -57,7 +58,7 @@ def _may_see_topic(call: Call, name: str) -> bool:
 
 def _member_error(call: Call, asked: OffsetFetchRequest.OffsetFetchRequestGroup) -> int:
     """Version 9 names the member that asks, as KIP-848 groups need; others leave it out."""
-    group = call.parts.groups.groups.get(asked.group_id)
+    group = call.parts.groups.by_name.get(asked.group_id)
     if group is None or (asked.member_epoch < 0 and not asked.member_id):
         return 0
     try:
@@ -74,7 +75,7 @@ def _member_error(call: Call, asked: OffsetFetchRequest.OffsetFetchRequestGroup)
 
 
 def _answer_one(call: Call, request: OffsetFetchRequest) -> OffsetFetchResponse:
-    group, code = call.parts.groups.groups.get(request.group_id), _group_error(call, request.group_id)
+    group, code = call.parts.groups.by_name.get(request.group_id), _group_error(call, request.group_id)
     if code and call.version >= FIRST_VERSION_WITH_ERROR_OF_GROUP:
         return OffsetFetchResponse(error_code=code)
     if request.topics is None:
@@ -179,16 +180,16 @@ def _committed(
         partition = TopicPartition(name, index)
         if group is None or refused:
             found.append((index, NOT_COMMITTED, refused))
-        elif require_stable and group.is_unstable(partition):
+        elif require_stable and group.offsets.is_unstable(partition):
             found.append((index, NOT_COMMITTED, ErrorCode.UNSTABLE_OFFSET_COMMIT))
         else:
-            found.append((index, group.offsets.get(partition, NOT_COMMITTED), 0))
+            found.append((index, group.offsets.committed.get(partition, NOT_COMMITTED), 0))
     return found
 
 
 def _all_partitions(group: Group | None) -> list[tuple[str, list[int]]]:
     found: dict[str, list[int]] = {}
-    for partition in group.offsets if group else ():
+    for partition in group.offsets.committed if group else ():
         found.setdefault(partition.topic, []).append(partition.partition)
     return list(found.items())
 

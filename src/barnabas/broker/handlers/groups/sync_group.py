@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
+from barnabas.broker.groups.group import MemberIdentity
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker_errors import ErrorCode
 from barnabas.errors import BrokerError
@@ -16,11 +17,10 @@ async def handle(call: Call, request: SyncGroupRequest) -> SyncGroupResponse:
         return SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     try:
         call.parts.authorizer.require(call, Operation.READ, ResourceKind.GROUP, request.group_id)
-        protocol_type, protocol_name, assignment = await call.parts.groups.sync(
-            request.group_id,
-            request.generation_id,
-            request.member_id,
-            request.group_instance_id,
+        protocol_type, protocol_name, assignment = await call.parts.classic_groups.sync(
+            MemberIdentity(
+                request.group_id, request.generation_id, request.member_id, request.group_instance_id
+            ),
             request.protocol_type,
             request.protocol_name,
             {assigned.member_id: assigned.assignment for assigned in request.assignments},

@@ -53,14 +53,14 @@ async def handle(call: Call, request: AlterUserScramCredentialsRequest) -> Alter
             if isinstance(change, Upsertion):
                 changes[key] = _credential(change)
             else:
-                check_deletion(cluster.scram_credentials, *key)
+                check_deletion(cluster.scram_users.credentials, *key)
                 changes[key] = None
         except BrokerError as error:
             results[change.name] = Result(change.name, error.code, error.context or None)
         else:
             results[change.name] = Result(change.name, error_message=None)
     try:
-        cluster.change_scram_credentials(changes)
+        cluster.scram_users.change(changes)
     except BrokerError as error:
         for user, _ in changes:
             results[user] = Result(user, error.code, error.context)

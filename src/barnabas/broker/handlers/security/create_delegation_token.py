@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
+from barnabas.broker.delegation_tokens.token_store import check_may_ask
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker.login.token_store import check_may_ask
 from barnabas.broker.principal import ANONYMOUS, Principal
 from barnabas.broker_errors import (
     DelegationTokenAuthorizationFailedError,

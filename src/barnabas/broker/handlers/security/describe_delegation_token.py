@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.delegation_tokens.kept_token import KeptToken
+from barnabas.broker.delegation_tokens.token_store import check_may_ask
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker.login.token_store import check_may_ask
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.describe_delegation_token import (
     DescribeDelegationTokenRequest,

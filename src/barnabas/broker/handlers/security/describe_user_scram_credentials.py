@@ -29,7 +29,7 @@ async def handle(
             results=[Result(error_code=error.code, error_message=None) for _ in request.users or ()],
         )
     kept: dict[str, list[ScramCredential]] = {}
-    for credential in call.parts.cluster.scram_credentials.values():
+    for credential in call.parts.cluster.scram_users.credentials.values():
         kept.setdefault(credential.user, []).append(credential)
     asked = Counter([user.name for user in request.users] if request.users else list(kept))
     return DescribeUserScramCredentialsResponse(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from barnabas.broker.delegation_tokens.token_store import check_may_ask
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker.login.token_store import check_may_ask
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.renew_delegation_token import (
     RenewDelegationTokenRequest,

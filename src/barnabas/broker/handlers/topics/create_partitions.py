@@ -88,7 +88,7 @@ def _assignments(
             "assignment(s) were specified."
         )
     assignments = [assignment.broker_ids for assignment in asked.assignments]
-    check_assignments(assignments, cluster.registered, cluster.within_reach, present)
+    check_assignments(assignments, cluster.registered, cluster.node_logs.within_reach, present)
     return assignments
 
 

@@ -103,7 +103,7 @@ def _create_in_a_turn(call: Call, waiting: deque[Asked], refused: Container[str]
     cluster = call.parts.cluster
     weight = 0
     try:
-        with cluster.saved_once():
+        with cluster.metadata.saved_once():
             while waiting and waiting[0].name not in refused:
                 weight += _weight(call, waiting[0])
                 if weight > MOST_OF_A_TURN:
@@ -183,7 +183,7 @@ def _assigned_by_hand(cluster: Cluster, asked: Asked) -> list[Sequence[int]]:
             repeated = assignment.partition_index
             break
         assignments[assignment.partition_index] = assignment.broker_ids
-    check_assignments([*assignments.values()], cluster.registered, cluster.within_reach)
+    check_assignments([*assignments.values()], cluster.registered, cluster.node_logs.within_reach)
     if repeated is not None:
         raise InvalidReplicaAssignmentError(
             f"Found multiple manual partition assignments for partition {repeated}"

@@ -33,7 +33,7 @@ async def handle(call: Call, request: DeleteRecordsRequest) -> DeleteRecordsResp
         if topic.partitions
     ]
     try:
-        for logs in call.parts.cluster.log_managers:
+        for logs in call.parts.cluster.node_logs.managers:
             logs.write_start_offsets()
     except OSError as error:
         logger.error("deleted records may be there again after a start: %s", described(error))

@@ -43,7 +43,7 @@ def _begin(call: Call, request: InitProducerIdRequest) -> tuple[int, int]:
     if (request.producer_id < 0) != (request.producer_epoch < 0):
         raise InvalidRequestError("a producer id and an epoch are given together or not at all")
     if request.transactional_id is None:
-        return call.parts.cluster.next_producer_id(), 0
+        return call.parts.transactions.producer_ids.next(), 0
     expected = None if request.producer_id < 0 else (request.producer_id, request.producer_epoch)
     return call.parts.transactions.init_producer_id(
         request.transactional_id, request.transaction_timeout_ms, expected

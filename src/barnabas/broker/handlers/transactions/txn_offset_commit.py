@@ -7,7 +7,8 @@ checked from version 3 on (KIP-447).
 from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
-from barnabas.broker.group import CommittedOffset
+from barnabas.broker.groups.group import MemberIdentity, check_group_id
+from barnabas.broker.groups.offsets import CommittedOffset
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.transactions.admission import admit, until_admitted
 from barnabas.broker_errors import CoordinatorNotAvailableError, ErrorCode, KafkaStorageError
@@ -72,10 +73,9 @@ def _refusal(call: Call, request: TxnOffsetCommitRequest) -> BrokerError | None:
 async def _commit(
     call: Call, request: TxnOffsetCommitRequest, offsets: dict[TopicPartition, CommittedOffset]
 ) -> int:
-    groups = call.parts.groups
     producer = request.producer_id, request.producer_epoch
     try:
-        groups.check_group_id(request.group_id)
+        check_group_id(request.group_id)
         admit(
             call.parts.transactions,
             call.parts.group_store.partition_for(request.group_id),
@@ -86,15 +86,14 @@ async def _commit(
         )
         if not call.parts.cluster.has_one_node:
             await until_admitted(call.parts, request.transactional_id)
-        groups.check_commit_in_transaction(
-            request.group_id,
-            request.generation_id,
-            request.member_id,
-            request.group_instance_id,
+        call.parts.offsets.check_commit_in_transaction(
+            MemberIdentity(
+                request.group_id, request.generation_id, request.member_id, request.group_instance_id
+            ),
             offsets.keys(),
         )
         if offsets:
-            groups.commit_in_transaction(request.group_id, producer, offsets)
+            call.parts.offsets.commit_in_transaction(request.group_id, producer, offsets)
     except KafkaStorageError:
         return CoordinatorNotAvailableError.code
     except BrokerError as error:

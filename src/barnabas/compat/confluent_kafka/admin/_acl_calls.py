@@ -18,7 +18,7 @@ from barnabas.compat.confluent_kafka.admin._acl import (
 )
 from barnabas.compat.confluent_kafka.admin._options import CallOptions
 from barnabas.compat.confluent_kafka.admin._resource import ResourcePatternType, ResourceType
-from barnabas.compat.librdkafka.ask.requests import BrokerRequests, broker_error
+from barnabas.compat.librdkafka.cluster.broker_requests import BrokerRequests, broker_error
 from barnabas.compat.librdkafka.values.errors import KafkaError
 
 _Member = TypeVar("_Member", bound=Enum)

@@ -32,7 +32,7 @@ from barnabas.compat.confluent_kafka.admin._scram import (
     UserScramCredentialDeletion,
     UserScramCredentialUpsertion,
 )
-from barnabas.compat.librdkafka.ask.new_topics import BROKER_DEFAULT, NewPartitions, NewTopic
+from barnabas.compat.librdkafka.cluster.new_topics import BROKER_DEFAULT, NewPartitions, NewTopic
 from barnabas.compat.librdkafka.values.constants import OFFSET_INVALID
 from barnabas.compat.librdkafka.values.topic_partition import TopicPartition
 

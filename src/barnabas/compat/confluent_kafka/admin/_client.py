@@ -42,13 +42,13 @@ from barnabas.compat.confluent_kafka.admin._scram import (
 )
 from barnabas.compat.confluent_kafka.admin._session import AdminSession, Operation
 from barnabas.compat.confluent_kafka.admin._topic import TopicDescription
-from barnabas.compat.librdkafka.ask import metadata
-from barnabas.compat.librdkafka.ask.metadata import ClusterMetadata, GroupMetadata
-from barnabas.compat.librdkafka.ask.new_topics import NewPartitions, NewTopic
+from barnabas.compat.librdkafka.cluster import metadata
+from barnabas.compat.librdkafka.cluster.metadata import ClusterMetadata, GroupMetadata
+from barnabas.compat.librdkafka.cluster.new_topics import NewPartitions, NewTopic
 from barnabas.compat.librdkafka.config.client_callbacks import client_callbacks
 from barnabas.compat.librdkafka.config.configuration import Configuration
-from barnabas.compat.librdkafka.told.events import ClientEvents
-from barnabas.compat.librdkafka.told.statistics import AdminStatistics
+from barnabas.compat.librdkafka.events.client_events import ClientEvents
+from barnabas.compat.librdkafka.events.statistics import AdminStatistics
 from barnabas.compat.librdkafka.values.arguments import c_arguments, no_state
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
 from barnabas.compat.librdkafka.values.topic_partition import TopicPartition

@@ -14,7 +14,7 @@ from barnabas.client.admin.requests.common import Answer
 from barnabas.compat.confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 from barnabas.compat.confluent_kafka.admin._options import CallOptions
 from barnabas.compat.confluent_kafka.admin._resource import ResourceType
-from barnabas.compat.librdkafka.ask.requests import (
+from barnabas.compat.librdkafka.cluster.broker_requests import (
     BrokerRequests,
     invalid_argument,
     not_understood,

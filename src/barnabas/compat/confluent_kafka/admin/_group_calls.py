@@ -25,8 +25,7 @@ from barnabas.compat.confluent_kafka.admin._group import (
 )
 from barnabas.compat.confluent_kafka.admin._options import CallOptions
 from barnabas.compat.confluent_kafka.admin._topic_calls import operations_in
-from barnabas.compat.librdkafka.ask.metadata import GroupMember, GroupMetadata, broker_metadata
-from barnabas.compat.librdkafka.ask.requests import (
+from barnabas.compat.librdkafka.cluster.broker_requests import (
     TIMED_OUT,
     BrokerRequests,
     DeadlineError,
@@ -34,6 +33,7 @@ from barnabas.compat.librdkafka.ask.requests import (
     invalid_argument,
     results,
 )
+from barnabas.compat.librdkafka.cluster.metadata import GroupMember, GroupMetadata, broker_metadata
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException, kafka_error_of
 from barnabas.compat.librdkafka.values.topic_partition import TopicPartition, topic_partition
 from barnabas.errors import BarnabasError

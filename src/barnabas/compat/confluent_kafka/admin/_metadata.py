@@ -1,6 +1,6 @@
 """What `list_topics` and `list_groups` give."""
 
-from barnabas.compat.librdkafka.ask.metadata import (
+from barnabas.compat.librdkafka.cluster.metadata import (
     BrokerMetadata,
     ClusterMetadata,
     GroupMember,

@@ -20,7 +20,7 @@ from barnabas.compat.confluent_kafka._model import ConsumerGroupTopicPartitions
 from barnabas.compat.confluent_kafka.admin._listoffsets import ListOffsetsResultInfo
 from barnabas.compat.confluent_kafka.admin._options import CallOptions
 from barnabas.compat.confluent_kafka.admin._records import DeletedRecords
-from barnabas.compat.librdkafka.ask.requests import (
+from barnabas.compat.librdkafka.cluster.broker_requests import (
     TIMED_OUT,
     BrokerRequests,
     DeadlineError,

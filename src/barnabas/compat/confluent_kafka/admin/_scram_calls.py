@@ -17,7 +17,12 @@ from barnabas.compat.confluent_kafka.admin._scram import (
     UserScramCredentialsDescription,
     UserScramCredentialUpsertion,
 )
-from barnabas.compat.librdkafka.ask.requests import BrokerRequests, broker_error, invalid_argument, results
+from barnabas.compat.librdkafka.cluster.broker_requests import (
+    BrokerRequests,
+    broker_error,
+    invalid_argument,
+    results,
+)
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
 
 SALT_BYTES = 64

@@ -14,11 +14,11 @@ from contextlib import suppress
 from typing import Any
 
 from barnabas.client.admin.admin import Admin
-from barnabas.compat.librdkafka.ask.reach import reach_cluster
-from barnabas.compat.librdkafka.ask.requests import BrokerRequests
+from barnabas.compat.librdkafka.cluster.broker_requests import BrokerRequests
+from barnabas.compat.librdkafka.cluster.reaching import reach_cluster
 from barnabas.compat.librdkafka.config.configuration import Configuration
 from barnabas.compat.librdkafka.config.first_token import with_first_token
-from barnabas.compat.librdkafka.told.client_log import MAIN, ClientLog
+from barnabas.compat.librdkafka.log.client_log import MAIN, ClientLog
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException, kafka_error_of
 from barnabas.errors import BarnabasError, MisuseError
 from barnabas.loop_thread import loop_thread

@@ -19,14 +19,14 @@ from barnabas.compat.confluent_kafka.admin._acl import AclOperation
 from barnabas.compat.confluent_kafka.admin._cluster import DescribeClusterResult
 from barnabas.compat.confluent_kafka.admin._options import CallOptions
 from barnabas.compat.confluent_kafka.admin._topic import TopicDescription
-from barnabas.compat.librdkafka.ask.new_topics import NewPartitions, NewTopic
-from barnabas.compat.librdkafka.ask.requests import (
+from barnabas.compat.librdkafka.cluster.broker_requests import (
     WAITING_FOR_CONTROLLER,
     BrokerRequests,
     broker_error,
     invalid_argument,
     not_understood,
 )
+from barnabas.compat.librdkafka.cluster.new_topics import NewPartitions, NewTopic
 from barnabas.compat.librdkafka.values.errors import KafkaError
 from barnabas.compat.librdkafka.values.uuid import Uuid
 from barnabas.protocol.messages.metadata import MetadataResponse

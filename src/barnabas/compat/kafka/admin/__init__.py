@@ -32,6 +32,6 @@ from barnabas.compat.kafka.admin.client import KafkaAdminClient as KafkaAdminCli
 from barnabas.compat.kafka.protocol.admin.acl import ACLResourcePatternType as ACLResourcePatternType
 from barnabas.compat.kafka.protocol.consumer.offsets import OffsetSpec as OffsetSpec
 from barnabas.compat.kafka.protocol.consumer.offsets import OffsetTimestamp as OffsetTimestamp
-from barnabas.compat.kafka_python.generations import generation
+from barnabas.compat.kafka_engine.generations import generation
 
 __all__ = generation().admin_names  # pyright: ignore[reportUnsupportedDunderAll] each generation has its own

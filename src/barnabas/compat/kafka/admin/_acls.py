@@ -4,13 +4,13 @@ take."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any
 
 from barnabas.compat.kafka import errors as Errors
 from barnabas.compat.kafka.protocol.admin.acl import ACLOperation, ACLPermissionType, ACLResourcePatternType
 from barnabas.compat.kafka.protocol.admin.acl import ACLResourceType as ResourceType
-from barnabas.compat.kafka_python.administer import acls as requests
-from barnabas.compat.kafka_python.administer.session import BrokerSession
+from barnabas.compat.kafka_engine.admin import acls as requests
+from barnabas.compat.kafka_engine.admin.session import BrokerSession
 
 _NOTHING_TOLD = 31
 """KIP-430: the only bit that is set where a broker does not know."""
@@ -207,9 +207,3 @@ class ACLAdminMixin:
             )
             for acl_filter, result in zip(acl_filters, results, strict=True)
         ]
-
-    def _process_acl_operations(self, obj: dict[str, Any]) -> dict[str, Any]:
-        bits = cast("Iterable[int] | None", obj.get("authorized_operations"))
-        if bits is not None:
-            obj["authorized_operations"] = operation_names(bits)
-        return obj

@@ -11,12 +11,12 @@ from barnabas.compat.kafka.admin._acls import operation_names
 from barnabas.compat.kafka.protocol.api_key import ApiKey
 from barnabas.compat.kafka.protocol.broker_version_data import BrokerVersionData
 from barnabas.compat.kafka.util import EnumHelper
-from barnabas.compat.kafka_python.administer import cluster as requests
-from barnabas.compat.kafka_python.administer.containers import container_of, dict_of
-from barnabas.compat.kafka_python.administer.session import BrokerSession
-from barnabas.compat.kafka_python.administer.topics import metadata
-from barnabas.compat.kafka_python.administer.topics import topic_partitions as all_partitions
-from barnabas.compat.kafka_python.values.structs import STRUCTS
+from barnabas.compat.kafka_engine.admin import cluster as requests
+from barnabas.compat.kafka_engine.admin.containers import container_of, dict_of
+from barnabas.compat.kafka_engine.admin.session import BrokerSession
+from barnabas.compat.kafka_engine.admin.topics import metadata
+from barnabas.compat.kafka_engine.admin.topics import topic_partitions as all_partitions
+from barnabas.compat.kafka_engine.values.structs import STRUCTS
 
 TopicPartitionReplica: Any = STRUCTS["TopicPartitionReplica"]
 

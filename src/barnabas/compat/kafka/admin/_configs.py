@@ -8,10 +8,10 @@ from typing import Any
 
 from barnabas.compat.kafka import errors as Errors
 from barnabas.compat.kafka.util import EnumHelper
-from barnabas.compat.kafka_python.administer import configs as requests
-from barnabas.compat.kafka_python.administer.containers import container_of
-from barnabas.compat.kafka_python.administer.session import BrokerSession
-from barnabas.compat.kafka_python.generations import generation
+from barnabas.compat.kafka_engine.admin import configs as requests
+from barnabas.compat.kafka_engine.admin.containers import container_of
+from barnabas.compat.kafka_engine.admin.session import BrokerSession
+from barnabas.compat.kafka_engine.generations import generation
 from barnabas.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from barnabas.protocol.secrets import shown_field
 
@@ -172,11 +172,7 @@ class ConfigAdminMixin:
         ConfigResourceType, or their names; None for all that brokers list."""
         wanted = [ConfigResourceType.build_from(each).value for each in resource_types or ()]
         answer = self._session.run(requests.list_resources(self._session, wanted))
-        if answer.message.error_code:
-            response = container_of(answer.message, answer.version)
-            raise Errors.for_code(answer.message.error_code)(
-                f"ListConfigResourcesRequest failed with response '{response}'."
-            )
+        answer.check_whole()
         found: dict[str, list[str]] = {}
         for resource in answer.message.config_resources:
             name = ConfigResourceType(resource.resource_type).name.lower()

@@ -12,11 +12,11 @@ from barnabas.compat.kafka.admin._acls import operation_names
 from barnabas.compat.kafka.admin._partitions import PartitionAdminMixin
 from barnabas.compat.kafka.protocol.consumer.offsets import OffsetSpec, OffsetTimestamp
 from barnabas.compat.kafka.util import EnumHelper
-from barnabas.compat.kafka_python.administer import groups as requests
-from barnabas.compat.kafka_python.administer.containers import container_of, dict_of
-from barnabas.compat.kafka_python.administer.members import read_members
-from barnabas.compat.kafka_python.administer.session import BrokerAnswer
-from barnabas.compat.kafka_python.values.structs import STRUCTS
+from barnabas.compat.kafka_engine.admin import groups as requests
+from barnabas.compat.kafka_engine.admin.containers import container_of, dict_of
+from barnabas.compat.kafka_engine.admin.members import read_members
+from barnabas.compat.kafka_engine.admin.session import BrokerAnswer
+from barnabas.compat.kafka_engine.values.structs import STRUCTS
 from barnabas.protocol.messages.leave_group import LeaveGroupRequest
 
 TopicPartition: Any = STRUCTS["TopicPartition"]
@@ -27,7 +27,7 @@ log = logging.getLogger("kafka.admin._groups")
 _SEVERAL_MEMBERS_SINCE = 3
 
 
-class GroupState(EnumHelper, str, Enum):  # noqa: UP042 kafka-python\'s own bases
+class GroupState(EnumHelper, str, Enum):  # noqa: UP042 kafka-python's own bases
     """How a group is doing, in the brokers' words."""
 
     UNKNOWN = "Unknown"
@@ -40,7 +40,7 @@ class GroupState(EnumHelper, str, Enum):  # noqa: UP042 kafka-python\'s own base
     RECONCILING = "Reconciling"
 
 
-class GroupType(EnumHelper, str, Enum):  # noqa: UP042 kafka-python\'s own bases
+class GroupType(EnumHelper, str, Enum):  # noqa: UP042 kafka-python's own bases
     """By which protocol the members of a group share it (KIP-848, KIP-932)."""
 
     UNKNOWN = "Unknown"
@@ -145,11 +145,7 @@ class GroupAdminMixin(PartitionAdminMixin):
         )
         found: list[dict[str, Any]] = []
         for answer in answers:
-            if answer.message.error_code:
-                response = container_of(answer.message, answer.version)
-                raise Errors.for_code(answer.message.error_code)(
-                    f"ListGroupsRequest failed with response '{response}'."
-                )
+            answer.check_whole()
             found.extend(dict_of(answer.message, answer.version)["groups"])
         return found
 
@@ -274,11 +270,7 @@ class GroupAdminMixin(PartitionAdminMixin):
         answer = self._session.run(
             requests.delete_offsets(self._session, group_id, wanted, group_coordinator_id)
         )
-        if answer.message.error_code:
-            response = container_of(answer.message, answer.version)
-            raise Errors.for_code(answer.message.error_code)(
-                f"OffsetDeleteRequest failed with response '{response}'."
-            )
+        answer.check_whole()
         return _errors_of(answer.message.topics)
 
     def remove_group_members(
@@ -306,11 +298,7 @@ class GroupAdminMixin(PartitionAdminMixin):
             [(each.member_id or "", each.group_instance_id, each.reason) for each in members],
             coordinator,
         )
-        if answer.message.error_code:
-            response = container_of(answer.message, answer.version)
-            raise Errors.for_code(answer.message.error_code)(
-                f"LeaveGroupRequest failed with response '{response}'."
-            )
+        answer.check_whole()
         return {
             each.member_id or each.group_instance_id or "": Errors.for_code(each.error_code)
             for each in answer.message.members

@@ -8,11 +8,11 @@ from typing import Any, cast
 from barnabas.compat.kafka import errors as Errors
 from barnabas.compat.kafka.protocol.admin.topics import ElectionType
 from barnabas.compat.kafka.protocol.consumer.offsets import IsolationLevel, OffsetSpec
-from barnabas.compat.kafka_python.administer import partitions as requests
-from barnabas.compat.kafka_python.administer.containers import container_of, dict_of
-from barnabas.compat.kafka_python.administer.session import BrokerAnswer, BrokerSession
-from barnabas.compat.kafka_python.administer.topics import topic_partitions as all_partitions
-from barnabas.compat.kafka_python.values.structs import STRUCTS
+from barnabas.compat.kafka_engine.admin import partitions as requests
+from barnabas.compat.kafka_engine.admin.containers import container_of, dict_of
+from barnabas.compat.kafka_engine.admin.session import BrokerAnswer, BrokerSession
+from barnabas.compat.kafka_engine.admin.topics import topic_partitions as all_partitions
+from barnabas.compat.kafka_engine.values.structs import STRUCTS
 
 TopicPartition: Any = STRUCTS["TopicPartition"]
 

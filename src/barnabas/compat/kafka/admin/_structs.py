@@ -13,12 +13,11 @@ from barnabas.compat.kafka.admin._groups import group_offsets
 from barnabas.compat.kafka.admin._partitions import deleted_records
 from barnabas.compat.kafka.admin._topics import spec_of
 from barnabas.compat.kafka.protocol.admin.topics import ElectionType
-from barnabas.compat.kafka_python.administer import acls, cluster, configs, groups, partitions, raw, topics
-from barnabas.compat.kafka_python.administer.members import assignment_struct, metadata_struct
-from barnabas.compat.kafka_python.administer.session import BrokerAnswer, BrokerSession
-from barnabas.compat.kafka_python.administer.structs import struct_of
-from barnabas.compat.kafka_python.generations.struct_names import STRUCT_VERSIONS
-from barnabas.compat.kafka_python.values.structs import STRUCTS
+from barnabas.compat.kafka_engine.admin import acls, cluster, configs, groups, partitions, raw, topics
+from barnabas.compat.kafka_engine.admin.members import assignment_struct, metadata_struct
+from barnabas.compat.kafka_engine.admin.session import BrokerAnswer, BrokerSession
+from barnabas.compat.kafka_engine.admin.structs import STRUCT_VERSIONS, struct_of
+from barnabas.compat.kafka_engine.values.structs import STRUCTS
 
 _CONSUMERS = ("consumer", "")
 

@@ -10,10 +10,10 @@ from typing import Any, cast
 from barnabas.compat.kafka import errors as Errors
 from barnabas.compat.kafka.admin._acls import operation_names
 from barnabas.compat.kafka.admin._configs import ConfigAdminMixin, ConfigResourceType
-from barnabas.compat.kafka_python.administer import topics as requests
-from barnabas.compat.kafka_python.administer.containers import dict_of
-from barnabas.compat.kafka_python.administer.session import BrokerSession
-from barnabas.compat.kafka_python.administer.topics import EXPLICIT_UNTIL, TopicSpec
+from barnabas.compat.kafka_engine.admin import topics as requests
+from barnabas.compat.kafka_engine.admin.containers import dict_of
+from barnabas.compat.kafka_engine.admin.session import BrokerSession
+from barnabas.compat.kafka_engine.admin.topics import EXPLICIT_UNTIL, TopicSpec
 from barnabas.protocol.messages.create_topics import CreateTopicsRequest
 
 _PAUSE_SECONDS = 0.1

@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 from barnabas.compat.kafka import errors as Errors
 from barnabas.compat.kafka.util import EnumHelper
-from barnabas.compat.kafka_python.administer import transactions as requests
-from barnabas.compat.kafka_python.administer.containers import container_of
-from barnabas.compat.kafka_python.administer.session import BrokerSession
-from barnabas.compat.kafka_python.values.structs import STRUCTS
+from barnabas.compat.kafka_engine.admin import transactions as requests
+from barnabas.compat.kafka_engine.admin.session import BrokerSession
+from barnabas.compat.kafka_engine.values.structs import STRUCTS
 from barnabas.protocol.messages.list_transactions import ListTransactionsRequest
 
 TopicPartition: Any = STRUCTS["TopicPartition"]
@@ -21,7 +20,7 @@ TopicPartition: Any = STRUCTS["TopicPartition"]
 _SLACK_MS = 5 * 60 * 1000
 
 
-class TransactionState(EnumHelper, str, Enum):  # noqa: UP042 kafka-python\'s own bases
+class TransactionState(EnumHelper, str, Enum):  # noqa: UP042 kafka-python's own bases
     """How far a transaction is, in the brokers' words."""
 
     EMPTY = "Empty"
@@ -141,11 +140,7 @@ class TransactionsAdminMixin:
         )
         found: dict[int, list[TransactionListing]] = {}
         for broker_id, answer in answers.items():
-            if answer.message.error_code:
-                response = container_of(answer.message, answer.version)
-                raise Errors.for_code(answer.message.error_code)(
-                    f"ListTransactionsRequest failed with response '{response}'."
-                )
+            answer.check_whole()
             found[broker_id] = [
                 TransactionListing(
                     each.transactional_id, each.producer_id, TransactionState(each.transaction_state)

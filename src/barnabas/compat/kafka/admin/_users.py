@@ -10,8 +10,8 @@ from enum import IntEnum
 from typing import Any
 
 from barnabas.compat.kafka import errors as Errors
-from barnabas.compat.kafka_python.administer import users as requests
-from barnabas.compat.kafka_python.administer.session import BrokerSession
+from barnabas.compat.kafka_engine.admin import users as requests
+from barnabas.compat.kafka_engine.admin.session import BrokerSession
 
 _SALT_BYTES = 24
 

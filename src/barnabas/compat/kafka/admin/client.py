@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from types import TracebackType
 from typing import Any, Self
 
 from barnabas.compat.kafka import errors as Errors
@@ -17,14 +16,14 @@ from barnabas.compat.kafka.admin._topics import TopicAdminMixin
 from barnabas.compat.kafka.admin._transactions import TransactionsAdminMixin
 from barnabas.compat.kafka.admin._users import UserAdminMixin
 from barnabas.compat.kafka.metrics._client_metrics import ClientMetrics
-from barnabas.compat.kafka_python.administer.session import BrokerSession
-from barnabas.compat.kafka_python.config.api_versions import version_spoken
-from barnabas.compat.kafka_python.config.client_settings import client_settings
-from barnabas.compat.kafka_python.config.given import Settings, merged
-from barnabas.compat.kafka_python.generations import generation
-from barnabas.compat.kafka_python.generations.settings import default_config
-from barnabas.compat.kafka_python.told.client_log import tell_log
-from barnabas.compat.kafka_python.values.failures import failure_of
+from barnabas.compat.kafka_engine.admin.session import BrokerSession
+from barnabas.compat.kafka_engine.config.api_versions import version_spoken
+from barnabas.compat.kafka_engine.config.client_settings import client_settings
+from barnabas.compat.kafka_engine.config.merging import Settings, merged
+from barnabas.compat.kafka_engine.generations import generation
+from barnabas.compat.kafka_engine.generations.settings import default_config
+from barnabas.compat.kafka_engine.log.client_log import tell_log
+from barnabas.compat.kafka_engine.values.failures import failure_of
 from barnabas.errors import BarnabasError
 
 log = logging.getLogger("kafka.admin.client")
@@ -104,10 +103,5 @@ class KafkaAdminClient(_Calls):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

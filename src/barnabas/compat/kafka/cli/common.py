@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from barnabas.compat.kafka.cli._argument import add_group, text, texts
+
 LOGGING_LEVELS = {"NOTSET": 0, "DEBUG": 10, "INFO": 20, "WARNING": 30, "ERROR": 40, "CRITICAL": 50}
 _SILENT = logging.CRITICAL + 1
 _WORDS = {"None": None, "False": False, "True": True}
@@ -28,28 +30,22 @@ def build_kwargs(props: Iterable[str] | None) -> dict[str, Any]:
 
 
 def add_connect_cli_args(parser: argparse.ArgumentParser, bootstrap_required: bool = True) -> None:
-    group = parser.add_argument_group("connection")
-    group.add_argument(
-        *("-b", "--bootstrap-servers"),
-        type=str,
-        action="append",
-        required=bootstrap_required,
-        help="host:port for cluster bootstrap server. Can be provided multiple times.",
+    add_group(
+        *(parser, "connection"),
+        texts(
+            *("-b --bootstrap-servers", "bootstrap_servers"),
+            "host:port for cluster bootstrap server. Can be provided multiple times.",
+            required=bootstrap_required,
+            default=None,
+        ),
+        text("-S --security-protocol", "PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL", default="PLAINTEXT"),
+        text(
+            *("-M --sasl-mechanism", "PLAIN, GSSAPI, OAUTHBEARER, SCRAM-SHA-256, SCRAM-SHA-512"),
+            default="PLAIN",
+        ),
+        text("-U --sasl-user"),
+        text("-P --sasl-password"),
     )
-    group.add_argument(
-        *("-S", "--security-protocol"),
-        type=str,
-        default="PLAINTEXT",
-        help="PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL",
-    )
-    group.add_argument(
-        *("-M", "--sasl-mechanism"),
-        type=str,
-        default="PLAIN",
-        help="PLAIN, GSSAPI, OAUTHBEARER, SCRAM-SHA-256, SCRAM-SHA-512",
-    )
-    group.add_argument("-U", "--sasl-user", type=str)
-    group.add_argument("-P", "--sasl-password", type=str)
 
 
 def build_connect_kwargs(config: argparse.Namespace) -> dict[str, Any]:
@@ -71,58 +67,43 @@ def build_connect_kwargs(config: argparse.Namespace) -> dict[str, Any]:
 
 
 def add_logging_cli_args(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("logging")
-    group.add_argument(
-        *("-l", "--log-level"),
-        type=str,
-        default="CRITICAL",
-        help="logging level, passed to logging.basicConfig",
-    )
-    group.add_argument(
-        *("-L", "--enable-logger"),
-        type=str,
-        action="append",
-        help="enable a specific logger. Can be provided multiple times. If not provided, all loggers are "
-        "enabled",
-    )
-    group.add_argument(
-        *("-D", "--disable-logger"),
-        type=str,
-        action="append",
-        help="disable a specific logger. Can be provided multiple times.",
-    )
-    group.add_argument(
-        "--log-format",
-        type=str,
-        default=None,
-        help="log message format string, passed to logging.Formatter",
-    )
-    group.add_argument(
-        "--log-date-format",
-        type=str,
-        default=None,
-        help="log date format string, passed to logging.Formatter",
-    )
-    group.add_argument("--log-file", type=str, default=None, help="write logs to this file instead of stderr")
-    group.add_argument(
-        "--log-config",
-        type=str,
-        default=None,
-        help="path to a logging configuration file for full control over handlers, formatters, etc. "
-        "A .json (or .yaml/.yml, if PyYAML is installed) file is loaded as a logging.config.dictConfig; "
-        "any other extension is loaded as a logging.config.fileConfig. The file owns handlers/formatters, "
-        "so --log-format, --log-date-format and --log-file are ignored, but --enable-logger and "
-        "--disable-logger still apply as logger level adjustments.",
+    add_group(
+        *(parser, "logging"),
+        text("-l --log-level", "logging level, passed to logging.basicConfig", default="CRITICAL"),
+        texts(
+            *("-L --enable-logger", "enable_logger"),
+            "enable a specific logger. Can be provided multiple times. If not provided, all loggers are "
+            "enabled",
+            default=None,
+        ),
+        texts(
+            *("-D --disable-logger", "disable_logger"),
+            "disable a specific logger. Can be provided multiple times.",
+            default=None,
+        ),
+        text("--log-format", "log message format string, passed to logging.Formatter"),
+        text("--log-date-format", "log date format string, passed to logging.Formatter"),
+        text("--log-file", "write logs to this file instead of stderr"),
+        text(
+            "--log-config",
+            "path to a logging configuration file for full control over handlers, formatters, etc. "
+            "A .json (or .yaml/.yml, if PyYAML is installed) file is loaded as a logging.config.dictConfig; "
+            "any other extension is loaded as a logging.config.fileConfig. The file owns "
+            "handlers/formatters, so --log-format, --log-date-format and --log-file are ignored, but "
+            "--enable-logger and --disable-logger still apply as logger level adjustments.",
+        ),
     )
 
 
 def add_extended_cli_args(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument_group("extended").add_argument(
-        *("-C", "--extra-config"),
-        type=str,
-        action="append",
-        help='additional configuration properties for client in "key=val" format. '
-        "Can be provided multiple times.",
+    add_group(
+        *(parser, "extended"),
+        texts(
+            *("-C --extra-config", "extra_config"),
+            'additional configuration properties for client in "key=val" format. '
+            "Can be provided multiple times.",
+            default=None,
+        ),
     )
 
 

@@ -6,7 +6,7 @@ import importlib
 from typing import Any
 
 from barnabas.compat.kafka.consumer.group import KafkaConsumer
-from barnabas.compat.kafka_python.generations import generation
+from barnabas.compat.kafka_engine.generations import generation
 
 _OF_1 = {"SimpleConsumer": "simple", "MultiProcessConsumer": "multiprocess"}
 

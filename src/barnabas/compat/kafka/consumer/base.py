@@ -25,7 +25,7 @@ from barnabas.compat.kafka.structs import (  # pyright: ignore[reportAttributeAc
     OffsetRequestPayload,  # pyright: ignore[reportUnknownVariableType]
 )
 from barnabas.compat.kafka.util import ReentrantTimer
-from barnabas.compat.kafka_python.simple.requests import LATEST
+from barnabas.compat.kafka_engine.simple.requests import LATEST
 
 __all__ = ["Consumer"]
 

@@ -1,8 +1,8 @@
 """The class of records, and errors of fetching, where programs look for them."""
 
 from barnabas.compat.kafka.errors import KafkaError
-from barnabas.compat.kafka_python.consume.record_class import ConsumerRecord
-from barnabas.compat.kafka_python.values.errors import CLASSES
+from barnabas.compat.kafka_engine.consume.record_class import ConsumerRecord
+from barnabas.compat.kafka_engine.values.errors import CLASSES
 
 __all__ = ["ConsumerRecord"]
 

@@ -11,7 +11,6 @@ import math
 import re
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import TracebackType
 from typing import Any, Never, Self
 
 from barnabas._kernel import RecordPoller
@@ -27,9 +26,11 @@ from barnabas.compat.kafka.future import Future
 from barnabas.compat.kafka.metrics._client_metrics import ConsumerMetrics
 from barnabas.compat.kafka.serializer.abstract import Deserializer
 from barnabas.compat.kafka.util import ensure_valid_topic_name
-from barnabas.compat.kafka_python.config.api_versions import known_version, version_of_text, version_spoken
-from barnabas.compat.kafka_python.config.given import merged
-from barnabas.compat.kafka_python.consume.asking import (
+from barnabas.compat.kafka_engine.config.api_versions import known_version, version_of_text, version_spoken
+from barnabas.compat.kafka_engine.config.merging import merged
+from barnabas.compat.kafka_engine.consume.deserializers import called
+from barnabas.compat.kafka_engine.consume.listeners import ToldListener
+from barnabas.compat.kafka_engine.consume.offset_lookups import (
     committed_offset,
     first_offsets,
     member_of,
@@ -37,22 +38,20 @@ from barnabas.compat.kafka_python.consume.asking import (
     offsets_at,
     partitions_of,
 )
-from barnabas.compat.kafka_python.consume.deserializers import called
-from barnabas.compat.kafka_python.consume.listeners import ToldListener
-from barnabas.compat.kafka_python.consume.record_class import ConsumerRecord
-from barnabas.compat.kafka_python.consume.refusals import check, refusal
-from barnabas.compat.kafka_python.consume.session import RecordSession
-from barnabas.compat.kafka_python.consume.settings import (
+from barnabas.compat.kafka_engine.consume.record_class import ConsumerRecord
+from barnabas.compat.kafka_engine.consume.refusals import check, refusal
+from barnabas.compat.kafka_engine.consume.session import RecordSession
+from barnabas.compat.kafka_engine.consume.settings import (
     check_group_settings,
     check_settings,
     consumer_settings,
 )
-from barnabas.compat.kafka_python.generations import generation
-from barnabas.compat.kafka_python.generations.settings import default_config
-from barnabas.compat.kafka_python.network.reaching import reach
-from barnabas.compat.kafka_python.told.client_log import tell_log
-from barnabas.compat.kafka_python.values.failures import as_programs_know, commit_failure_of, no_offset
-from barnabas.compat.kafka_python.values.structs import STRUCTS
+from barnabas.compat.kafka_engine.generations import generation
+from barnabas.compat.kafka_engine.generations.settings import default_config
+from barnabas.compat.kafka_engine.log.client_log import tell_log
+from barnabas.compat.kafka_engine.network.bootstrap import reach
+from barnabas.compat.kafka_engine.values.failures import as_programs_know, commit_failure_of, no_offset
+from barnabas.compat.kafka_engine.values.structs import STRUCTS
 from barnabas.errors import BarnabasError, KafkaTimeoutError
 from barnabas.types import OffsetAndMetadata as CoreOffset
 from barnabas.types import TopicPartition as CorePartition
@@ -68,7 +67,7 @@ _DEFAULT_BOOTSTRAP_MS = 2000
 
 class KafkaConsumer(RecordPoller):
     """Reads records of topics, as a member of a group or on its own: `for record in consumer`, or poll(). For
-    one thread at a time.
+    one thread at a time. It has as many methods as kafka-python's.
 
     Topics to subscribe to are arguments; settings are keywords, by default as DEFAULT_CONFIG says.
 
@@ -152,7 +151,7 @@ class KafkaConsumer(RecordPoller):
         self._listener = ToldListener(
             listener if is_listener else None,
             self.config["group_id"],
-            is_eager=not session.core.is_cooperative,
+            is_eager=not session.core.rebalances.is_cooperative,
         )
         told = self._listener.callbacks()
         callbacks: dict[str, Any] = {
@@ -395,7 +394,7 @@ class KafkaConsumer(RecordPoller):
         """Which member of the group this is at present, for KafkaProducer.send_offsets_to_transaction."""
         if self.config["group_id"] is None:
             return STRUCTS["ConsumerGroupMetadata"](group_id=None)
-        return member_of(self._session, is_rejoining=self._session.core.is_rejoining)
+        return member_of(self._session, is_rejoining=self._session.core.rebalances.is_rejoining)
 
     # What brokers know
 
@@ -501,12 +500,7 @@ class KafkaConsumer(RecordPoller):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
+    def __exit__(self, exc_type: type[BaseException] | None, *_: object) -> None:
         self.close(autocommit=exc_type is None)
 
 

@@ -29,7 +29,7 @@ from barnabas.compat.kafka.structs import (  # pyright: ignore[reportAttributeAc
     FetchRequestPayload,  # pyright: ignore[reportUnknownVariableType]
     OffsetRequestPayload,  # pyright: ignore[reportUnknownVariableType]
 )
-from barnabas.compat.kafka_python.simple.requests import EARLIEST, LATEST
+from barnabas.compat.kafka_engine.simple.requests import EARLIEST, LATEST
 
 __all__ = ["FetchContext", "SimpleConsumer"]
 

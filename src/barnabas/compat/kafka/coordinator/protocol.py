@@ -1,6 +1,6 @@
 """What the members of a group tell each other, as structs of kafka-python 1.2 and 2."""
 
-from barnabas.compat.kafka_python.consume.membership import (
+from barnabas.compat.kafka_engine.consume.membership import (
     PROTOCOL_TYPE,
     MemberAssignmentStruct,
     MemberMetadataStruct,

@@ -17,15 +17,15 @@ from barnabas.client.produce.counters import TopicBatches
 from barnabas.compat.kafka.metrics.measurable import AnonMeasurable
 from barnabas.compat.kafka.metrics.metric_config import MetricConfig
 from barnabas.compat.kafka.metrics.metrics import Metrics
-from barnabas.compat.kafka_python.generations import generation
-from barnabas.compat.kafka_python.measure.connections import (
+from barnabas.compat.kafka_engine.generations import generation
+from barnabas.compat.kafka_engine.metrics.connections import (
     CONNECTION_FIGURES,
     COORDINATOR_REQUESTS,
     requests_of,
 )
-from barnabas.compat.kafka_python.measure.consumers import FETCH_FIGURES, MEMBER_FIGURES
-from barnabas.compat.kafka_python.measure.counts import Figure
-from barnabas.compat.kafka_python.measure.producers import SEND_FIGURES, ProducerView
+from barnabas.compat.kafka_engine.metrics.consumers import FETCH_FIGURES, MEMBER_FIGURES
+from barnabas.compat.kafka_engine.metrics.counts import Figure
+from barnabas.compat.kafka_engine.metrics.producers import SEND_FIGURES, ProducerView
 from barnabas.stats import BrokerStats, ConsumerStats, ProducerStats
 from barnabas.types import TopicPartition
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from barnabas.compat.kafka_python.measure.clock import now_ms
+from barnabas.compat.kafka_engine.metrics.clock import now_ms
 
 
 class KafkaMetric:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from barnabas.compat.kafka_python.measure.clock import complete_by_choice
+from barnabas.compat.kafka_engine.metrics.clock import complete_by_choice
 
 
 @complete_by_choice

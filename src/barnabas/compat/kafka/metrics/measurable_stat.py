@@ -2,7 +2,7 @@
 
 from barnabas.compat.kafka.metrics.measurable import AbstractMeasurable
 from barnabas.compat.kafka.metrics.stat import AbstractStat
-from barnabas.compat.kafka_python.measure.clock import complete_by_choice
+from barnabas.compat.kafka_engine.metrics.clock import complete_by_choice
 
 
 @complete_by_choice

@@ -6,7 +6,7 @@ import builtins
 import copy
 from typing import Any
 
-from barnabas.compat.kafka_python.generations import generation
+from barnabas.compat.kafka_engine.generations import generation
 
 
 class MetricName:

@@ -12,7 +12,7 @@ from barnabas.compat.kafka.metrics.measurable import AnonMeasurable
 from barnabas.compat.kafka.metrics.metric_config import MetricConfig
 from barnabas.compat.kafka.metrics.metric_name import MetricName
 from barnabas.compat.kafka.metrics.stats.sensor import Sensor
-from barnabas.compat.kafka_python.generations import generation
+from barnabas.compat.kafka_engine.generations import generation
 
 logger = logging.getLogger("kafka.metrics.metrics")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from barnabas.compat.kafka_python.measure.clock import complete_by_choice
+from barnabas.compat.kafka_engine.metrics.clock import complete_by_choice
 
 
 @complete_by_choice

@@ -1,5 +1,5 @@
 """Where kafka-python 2.0 had its providers of tokens."""
 
-from barnabas.compat.kafka_python.network.sasl import AbstractTokenProvider
+from barnabas.compat.kafka_engine.network.sasl import AbstractTokenProvider
 
 __all__ = ["AbstractTokenProvider"]

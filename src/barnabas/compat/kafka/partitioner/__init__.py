@@ -8,6 +8,6 @@ from barnabas.compat.kafka.partitioner.hashed import LegacyPartitioner as Legacy
 from barnabas.compat.kafka.partitioner.hashed import Murmur2Partitioner as Murmur2Partitioner
 from barnabas.compat.kafka.partitioner.roundrobin import RoundRobinPartitioner as RoundRobinPartitioner
 from barnabas.compat.kafka.partitioner.sticky import StickyPartitioner as StickyPartitioner
-from barnabas.compat.kafka_python.generations import generation
+from barnabas.compat.kafka_engine.generations import generation
 
 __all__ = generation().partitioner_names  # pyright: ignore[reportUnsupportedDunderAll] each generation's own

@@ -12,7 +12,7 @@ from typing import Any
 
 from barnabas import _kernel
 from barnabas.compat.kafka.partitioner.abc import Partitioner
-from barnabas.compat.kafka_python.generations import generation
+from barnabas.compat.kafka_engine.generations import generation
 
 _POSITIVE = 0x7FFFFFFF
 _32_BITS = 0xFFFFFFFF

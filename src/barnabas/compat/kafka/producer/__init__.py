@@ -6,7 +6,7 @@ import importlib
 from typing import Any
 
 from barnabas.compat.kafka.producer.kafka import KafkaProducer
-from barnabas.compat.kafka_python.generations import generation
+from barnabas.compat.kafka_engine.generations import generation
 
 _OF_1 = {"SimpleProducer": "simple", "KeyedProducer": "keyed"}
 

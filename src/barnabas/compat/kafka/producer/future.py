@@ -11,9 +11,9 @@ from typing import Any
 
 from barnabas.compat.kafka import errors as Errors
 from barnabas.compat.kafka.future import Future
-from barnabas.compat.kafka_python.generations import generation
-from barnabas.compat.kafka_python.produce.record_metadata import RecordMetadata as RecordMetadata
-from barnabas.compat.kafka_python.produce.record_metadata import metadata_of
+from barnabas.compat.kafka_engine.generations import generation
+from barnabas.compat.kafka_engine.produce.record_metadata import RecordMetadata as RecordMetadata
+from barnabas.compat.kafka_engine.produce.record_metadata import metadata_of
 
 Partition = Any
 

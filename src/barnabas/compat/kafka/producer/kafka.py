@@ -13,50 +13,48 @@ import time
 import warnings
 from collections.abc import Coroutine, Mapping
 from functools import partial
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from barnabas import fork
 from barnabas._kernel import FutureRecordMetadata as SentRecord
-from barnabas._kernel import RecordTeller, TopicSender
-from barnabas.broker_errors import MessageTooLargeError
+from barnabas._kernel import TopicSender
 from barnabas.client.cluster.lifetimes import Lifetime, Owned
 from barnabas.client.produce import producer as core_producer
 from barnabas.client.produce.transactions import Transactions
 from barnabas.clock import CLOCK
 from barnabas.compat.kafka import errors as Errors
-from barnabas.compat.kafka.future import Future
 from barnabas.compat.kafka.metrics._client_metrics import ProducerMetrics
 from barnabas.compat.kafka.partitioner.abc import Partitioner
 from barnabas.compat.kafka.partitioner.default import DefaultPartitioner
 from barnabas.compat.kafka.partitioner.sticky import StickyPartitioner
-from barnabas.compat.kafka.producer.future import FutureProduceResult, FutureRecordMetadata, RecordMetadata
+from barnabas.compat.kafka.producer._record_teller import record_teller
+from barnabas.compat.kafka.producer.future import FutureProduceResult, FutureRecordMetadata
 from barnabas.compat.kafka.serializer.abstract import Serializer
 from barnabas.compat.kafka.serializer.wrapper import SerializeWrapper
 from barnabas.compat.kafka.structs import TopicPartition
 from barnabas.compat.kafka.util import ensure_valid_topic_name
-from barnabas.compat.kafka_python.config.api_versions import known_version, version_of_text, version_spoken
-from barnabas.compat.kafka_python.config.given import merged
-from barnabas.compat.kafka_python.generations import generation
-from barnabas.compat.kafka_python.generations.settings import default_config
-from barnabas.compat.kafka_python.network.reaching import reach
-from barnabas.compat.kafka_python.produce import transaction_calls
-from barnabas.compat.kafka_python.produce.cluster_view import ClusterView
-from barnabas.compat.kafka_python.produce.producer_remains import ProducerRemains
-from barnabas.compat.kafka_python.produce.producer_settings import (
+from barnabas.compat.kafka_engine.config.api_versions import known_version, version_of_text, version_spoken
+from barnabas.compat.kafka_engine.config.merging import merged
+from barnabas.compat.kafka_engine.generations import generation
+from barnabas.compat.kafka_engine.generations.settings import default_config
+from barnabas.compat.kafka_engine.log.client_log import tell_log
+from barnabas.compat.kafka_engine.network.bootstrap import reach
+from barnabas.compat.kafka_engine.produce import transaction_calls
+from barnabas.compat.kafka_engine.produce.cluster_view import ClusterView
+from barnabas.compat.kafka_engine.produce.producer_remains import ProducerRemains
+from barnabas.compat.kafka_engine.produce.producer_settings import (
     check_codec,
     check_times,
     producer_settings,
     settle_idempotence,
 )
-from barnabas.compat.kafka_python.produce.send_refusals import (
+from barnabas.compat.kafka_engine.produce.send_refusals import (
     check_headers,
     check_payload,
     check_size,
     refusal,
 )
-from barnabas.compat.kafka_python.told.client_log import tell_log
-from barnabas.compat.kafka_python.values.failures import as_programs_know, class_of_code, failure_of
+from barnabas.compat.kafka_engine.values.failures import as_programs_know, failure_of
 from barnabas.errors import (
     BarnabasError,
     BootstrapError,
@@ -65,18 +63,14 @@ from barnabas.errors import (
     ClosedError,
     KafkaTimeoutError,
     NoSuchPartitionError,
-    RecordTooLargeError,
-    TransactionAbortedError,
 )
 from barnabas.loop_thread import Steps, loop_thread
 
 T = TypeVar("T")
 
 log = logging.getLogger("kafka.producer.kafka")
-future_log = logging.getLogger("kafka.future")
 
 _client_ids = itertools.count(1)
-_FORCED = "Producer is closed forcefully."
 _BOOTSTRAP_MS = 2000
 # In generations that have no settings of metrics.
 _METRIC_SETTINGS = {"metrics_num_samples": 2, "metrics_sample_window_ms": 30000, "metric_reporters": ()}
@@ -128,7 +122,7 @@ class KafkaProducer(TopicSender, Owned):
         if self.config.get("metrics_enabled", True):
             settings = {**_METRIC_SETTINGS, **self.config}
             self._metrics = ProducerMetrics(settings, self._core.stats, self._core.delivered_batches)
-        self._teller = _teller()
+        self._teller = record_teller()
         remains = ProducerRemains(self._core, self._teller, f"{self.config['client_id']}-network-thread")
         self._telling = remains.thread
         self._life = Lifetime(self._steps_at_exit, f"producer {self}", self._thread, remains)
@@ -342,7 +336,8 @@ class KafkaProducer(TopicSender, Owned):
         if partition is not None:
             if partition < 0:
                 raise refusal("partition is negative")
-            self._find_partition(topic, partition)
+            if partition not in (self._cluster.partitions_for_topic(topic) or ()):
+                raise refusal("partition is unknown", given=partition, topic=topic)
             return partition
         if self._chooses_partitions:
             return None
@@ -360,11 +355,6 @@ class KafkaProducer(TopicSender, Owned):
         if chosen is None:
             raise ValueError(f"Partitioner did not assign a partition for topic {topic}!")
         return chosen
-
-    def _find_partition(self, topic: str, partition: Any) -> None:
-        if partition in (self._cluster.partitions_for_topic(topic) or ()):
-            return
-        raise refusal("partition is unknown", given=partition, topic=topic)
 
     def _wait_on_metadata(self, topic: str) -> None:
         """Raises: KafkaTimeoutError, TopicAuthorizationFailedError."""
@@ -549,12 +539,7 @@ class KafkaProducer(TopicSender, Owned):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __str__(self) -> str:
@@ -610,44 +595,3 @@ def _flush_timeout() -> Exception:
     if generation().flush_timeout == "AssertionError":
         return AssertionError("Timeout waiting for future")
     return Errors.KafkaTimeoutError("Timeout waiting for future")
-
-
-def _teller() -> RecordTeller:
-    return RecordTeller(
-        record_metadata=RecordMetadata,
-        topic_partition=TopicPartition,
-        has_sizes=generation().record_metadata_has_sizes,
-        error_of=_error_of,
-        is_retriable=_is_retriable,
-        timed_out=_timed_out,
-        log_failure=_log_failure,
-        partial=partial,
-        awaited=Future.__await__,
-        has_attributes=generation().futures_have_attributes,
-    )
-
-
-def _error_of(error: BaseException) -> Any:
-    if isinstance(error, ClosedError):
-        return Errors.IllegalStateError(_FORCED)
-    if isinstance(error, TransactionAbortedError):
-        if isinstance(error.__cause__, BarnabasError):
-            return _error_of(error.__cause__)
-        name, *texts = generation().aborted_record
-        return getattr(Errors, name)(*texts)
-    if isinstance(error, BrokerError | RecordTooLargeError):
-        code = error.code if isinstance(error, BrokerError) else MessageTooLargeError.code
-        return class_of_code(code)(*generation().batch_error_arguments)
-    return failure_of(error)
-
-
-def _is_retriable(error: BaseException) -> bool:
-    return Future().failure(error).retriable()
-
-
-def _timed_out(timeout: float) -> Exception:
-    return Errors.KafkaTimeoutError(f"Timeout after waiting for {timeout} secs.")
-
-
-def _log_failure(kind: str, error: BaseException) -> None:
-    future_log.error("Error processing %s", kind, exc_info=error)

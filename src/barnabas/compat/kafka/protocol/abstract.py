@@ -1,5 +1,5 @@
 """What everything that is written and read descends from."""
 
-from barnabas.compat.kafka_python.wire.types import AbstractType
+from barnabas.compat.kafka_engine.wire.types import AbstractType
 
 __all__ = ["AbstractType"]

@@ -1,6 +1,6 @@
 """What requests and responses of fixed versions descend from, and their headers."""
 
-from barnabas.compat.kafka_python.wire.structs import (
+from barnabas.compat.kafka_engine.wire.structs import (
     Request,
     RequestHeader,
     RequestHeaderV2,

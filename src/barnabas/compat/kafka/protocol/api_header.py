@@ -1,6 +1,6 @@
 """What is before requests and responses of kafka-python 3."""
 
-from barnabas.compat.kafka_python.wire.api_messages import ApiRequestHeader as RequestHeader
-from barnabas.compat.kafka_python.wire.api_messages import ApiResponseHeader as ResponseHeader
+from barnabas.compat.kafka_engine.wire.api_messages import ApiRequestHeader as RequestHeader
+from barnabas.compat.kafka_engine.wire.api_messages import ApiResponseHeader as ResponseHeader
 
 __all__ = ["RequestHeader", "ResponseHeader"]

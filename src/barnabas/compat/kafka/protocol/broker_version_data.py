@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from barnabas.compat.kafka import errors as Errors
-from barnabas.compat.kafka_python.config.api_versions import known_version, version_of_text, version_spoken
+from barnabas.compat.kafka_engine.config.api_versions import known_version, version_of_text, version_spoken
 
 log = logging.getLogger("kafka.protocol")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from barnabas.compat.kafka_python.wire.message_modules import MessageModule
+from barnabas.compat.kafka_engine.wire.message_modules import message_module
 
 
 class AbortedTransaction(NamedTuple):
@@ -14,7 +14,4 @@ class AbortedTransaction(NamedTuple):
     first_offset: Any
 
 
-_messages = MessageModule(__name__, "AbortedTransaction")
-__all__ = _messages.names  # pyright: ignore[reportUnsupportedDunderAll] each generation has its own
-__getattr__ = _messages.find
-__dir__ = _messages.listed
+__getattr__ = message_module(__name__, "AbortedTransaction")

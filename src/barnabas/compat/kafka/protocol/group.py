@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from barnabas.compat.kafka_python.generations import generation
-from barnabas.compat.kafka_python.wire.message_modules import MessageModule
-from barnabas.compat.kafka_python.wire.structs import Struct
-from barnabas.compat.kafka_python.wire.types import Array, Bytes, Int16, Int32, Schema, String
+from barnabas.compat.kafka_engine.generations import generation
+from barnabas.compat.kafka_engine.wire.message_modules import message_module
+from barnabas.compat.kafka_engine.wire.structs import Struct
+from barnabas.compat.kafka_engine.wire.types import Array, Bytes, Int16, Int32, Schema, String
 
 DEFAULT_GENERATION_ID = -1
 UNKNOWN_MEMBER_ID = ""
@@ -40,10 +40,7 @@ class MemberAssignment(Struct):
     )
 
 
-_messages = MessageModule(
+__getattr__ = message_module(
     __name__,
     *("DEFAULT_GENERATION_ID", "UNKNOWN_MEMBER_ID", "GroupMember", "ProtocolMetadata", "MemberAssignment"),
 )
-__all__ = _messages.names  # pyright: ignore[reportUnsupportedDunderAll] each generation has its own
-__getattr__ = _messages.find
-__dir__ = _messages.listed

@@ -1,7 +1,7 @@
 """Messages as SimpleClient takes them, made of bytes, and its payloads as structs of requests and answers.
 
 The structs are of the versions of old, for programs that send them on connections of their own. SimpleClient
-itself makes none (`kafka_python/simple`).
+itself makes none (`kafka_engine/simple`).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from barnabas.compat.kafka.util import (
     relative_unpack,
     write_short_string,
 )
-from barnabas.compat.kafka_python.values.structs import STRUCTS
-from barnabas.compat.kafka_python.wire.message_sets import Message, MessageSet
-from barnabas.compat.kafka_python.wire.struct_classes import struct_class
+from barnabas.compat.kafka_engine.values.structs import STRUCTS
+from barnabas.compat.kafka_engine.wire.message_sets import Message, MessageSet
+from barnabas.compat.kafka_engine.wire.struct_classes import struct_class
 
 __all__ = [
     "ALL_CODECS",

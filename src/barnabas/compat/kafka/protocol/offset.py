@@ -1,11 +1,6 @@
 """Requests for offsets, as kafka-python 1.2 names them."""
 
-from __future__ import annotations
-
 from barnabas.compat.kafka.protocol.consumer.offsets import OffsetResetStrategy as OffsetResetStrategy
-from barnabas.compat.kafka_python.wire.message_modules import MessageModule
+from barnabas.compat.kafka_engine.wire.message_modules import message_module
 
-_messages = MessageModule(__name__, "OffsetResetStrategy")
-__all__ = _messages.names  # pyright: ignore[reportUnsupportedDunderAll] each generation has its own
-__getattr__ = _messages.find
-__dir__ = _messages.listed
+__getattr__ = message_module(__name__, "OffsetResetStrategy")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from barnabas.compat.kafka_python.wire.message_modules import MessageModule
+from barnabas.compat.kafka_engine.wire.message_modules import message_module
 
 
 class SaslBytesRequest:
@@ -46,7 +46,4 @@ class SaslBytesResponse:
         return self
 
 
-_messages = MessageModule(__name__, "SaslBytesRequest", "SaslBytesResponse")
-__all__ = _messages.names  # pyright: ignore[reportUnsupportedDunderAll] each generation has its own
-__getattr__ = _messages.find
-__dir__ = _messages.listed
+__getattr__ = message_module(__name__, "SaslBytesRequest", "SaslBytesResponse")

@@ -1,5 +1,5 @@
 """What structs of fixed versions descend from."""
 
-from barnabas.compat.kafka_python.wire.structs import Struct
+from barnabas.compat.kafka_engine.wire.structs import Struct
 
 __all__ = ["Struct"]

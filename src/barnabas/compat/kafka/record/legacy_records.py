@@ -1,17 +1,3 @@
 """Messages of magic 0 and 1."""
 
-from barnabas.compat.kafka_python.wire.legacy_records import (
-    LegacyRecord,
-    LegacyRecordBase,
-    LegacyRecordBatch,
-    LegacyRecordBatchBuilder,
-    LegacyRecordMetadata,
-)
-
-__all__ = [
-    "LegacyRecord",
-    "LegacyRecordBase",
-    "LegacyRecordBatch",
-    "LegacyRecordBatchBuilder",
-    "LegacyRecordMetadata",
-]
+from barnabas.compat.kafka_engine.wire.legacy_records import *  # noqa: F403

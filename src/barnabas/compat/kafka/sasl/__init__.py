@@ -1,6 +1,6 @@
 """SASL mechanisms by their names."""
 
-from barnabas.compat.kafka_python.network.sasl import (
+from barnabas.compat.kafka_engine.network.sasl import (
     SASL_MECHANISMS,
     SaslMechanismAwsMskIam,
     SaslMechanismGSSAPI,

@@ -1,5 +1,5 @@
 """SASL AWS_MSK_IAM."""
 
-from barnabas.compat.kafka_python.network.sasl import SaslMechanismAwsMskIam
+from barnabas.compat.kafka_engine.network.sasl import SaslMechanismAwsMskIam
 
 __all__ = ["SaslMechanismAwsMskIam"]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from barnabas.compat.kafka_python.generations import generation
+from barnabas.compat.kafka_engine.generations import generation
 
 __all__ = ["Deserializer", "Serializer"]
 

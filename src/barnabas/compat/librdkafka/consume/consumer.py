@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NoReturn, Self, TypeVar
 
 from barnabas._kernel import Message, MessagePoller
 from barnabas.client.groups.subscription import RebalanceListener
-from barnabas.compat.librdkafka.ask.metadata import cluster_id, list_topics
+from barnabas.compat.librdkafka.cluster.metadata import cluster_id, list_topics
 from barnabas.compat.librdkafka.config.configuration import Configuration
 from barnabas.compat.librdkafka.config.consumer_setup import ConsumerSetup
 from barnabas.compat.librdkafka.consume.consumer_lookups import offsets_for_times, watermarks
@@ -27,9 +27,9 @@ from barnabas.compat.librdkafka.consume.consumer_session import (
     ShownNames,
     abandon,
 )
-from barnabas.compat.librdkafka.told.client_log import APPLICATION, MAIN
-from barnabas.compat.librdkafka.told.events import ClientEvents, serve_to_the_end
-from barnabas.compat.librdkafka.told.statistics import ConsumerStatistics
+from barnabas.compat.librdkafka.events.client_events import ClientEvents, serve_to_the_end
+from barnabas.compat.librdkafka.events.statistics import ConsumerStatistics
+from barnabas.compat.librdkafka.log.client_log import APPLICATION, MAIN
 from barnabas.compat.librdkafka.values.arguments import (
     c_arguments,
     c_no_arguments,
@@ -248,7 +248,7 @@ class Consumer(MessagePoller):
         wanted = _partitions(partitions)
         for partition in wanted:
             session.get_to_know(partition.topic)
-        session.settle()
+        session.messages.settle()
         return [_with_position(p, session.offsets.read(_key(p))) for p in wanted]
 
     @c_arguments("O")
@@ -310,24 +310,25 @@ class Consumer(MessagePoller):
         elif offsets is not None:
             named = _partitions(offsets)
         elif is_asynchronous:
-            session.commit_stored_async()
+            session.messages.settle()
+            session.commits.commit_stored_async()
             return None
         else:
             return self._commit_stored(session)
         wanted = _committable(named)
         if is_asynchronous:
-            session.commit_async(wanted)
+            session.commits.commit_async(wanted)
             return None
         if not wanted:
             raise _error(KafkaError._NO_OFFSET, "Commit failed")
-        self._run("Commit failed", lambda: session.commit(wanted))
+        self._run("Commit failed", lambda: session.commits.commit(wanted, was_member=session.was_member))
         return named
 
     def _commit_stored(self, session: ConsumerSession) -> list[TopicPartition]:
         due = session.due()
         if not due:
             raise _error(KafkaError._NO_OFFSET, "Commit failed")
-        self._run("Commit failed", lambda: session.commit(due))
+        self._run("Commit failed", lambda: session.commits.commit(due, was_member=session.was_member))
         return [_made(p, due.get(p)) for p in session.assignment]
 
     @c_arguments("OO")
@@ -454,7 +455,7 @@ class Consumer(MessagePoller):
         self._debug("cgrp consumer", "CLOSE", APPLICATION, "Closing consumer")
 
         def serve() -> None:
-            session.serve_commits()
+            session.commits.serve()
             events.serve()
 
         try:

@@ -17,7 +17,7 @@ from barnabas.broker_errors import (
     UnknownTopicOrPartitionError,
 )
 from barnabas.client.cluster.metadata import ClusterMetadata
-from barnabas.client.consume.partition_state import Failure
+from barnabas.client.consume.failures import Failure
 from barnabas.compat.librdkafka.values.error_codes import text_of
 from barnabas.compat.librdkafka.values.errors import KafkaError, kafka_error_of
 from barnabas.errors import AuthenticationError, BootstrapError, KafkaConnectionError, KafkaTimeoutError

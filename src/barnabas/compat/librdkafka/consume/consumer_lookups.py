@@ -23,8 +23,8 @@ async def watermarks(core: ConsumerCore, partition: Partition, timeout_ms: float
     """Raises: KafkaException (_UNKNOWN_PARTITION), BarnabasError."""
     await _refuse_unless_known(core, [partition], timeout_ms, "Failed to get watermark offsets")
     # With read_committed the end is where the first open transaction begins.
-    low = await core.beginning_offsets([partition], timeout_ms)
-    high = await core.end_offsets([partition], timeout_ms)
+    low = await core.lookups.beginning_offsets([partition], timeout_ms)
+    high = await core.lookups.end_offsets([partition], timeout_ms)
     return low[partition], high[partition]
 
 
@@ -44,7 +44,7 @@ async def offsets_for_times(
             error = KafkaError(KafkaError._UNKNOWN_PARTITION)
             found.append(topic_partition(*key, partition.offset, error=error))
             continue
-        at = (await core.offsets_at({key: partition.offset}, timeout_ms))[key]
+        at = (await core.lookups.offsets_at({key: partition.offset}, timeout_ms))[key]
         found.append(topic_partition(*key, at.offset, leader_epoch=at.leader_epoch))
     return found
 

@@ -1,11 +1,11 @@
-"""One open consumer as librdkafka has it: the core beneath, what it hands out, and who is told of what.
+"""One open consumer as librdkafka has it: the core beneath, what is subscribed to, and who is called back.
 
-Owns the waiting of poll and consume, the assignment as the program sees it, the callbacks of rebalances, and
-commits of stored offsets, automatic ones included. The arguments and exceptions of the public methods are
-`consumer`'s.
+Owns the waiting of poll and consume, the assignment as the program sees it, and the callbacks of rebalances.
+Its messages are in `session_messages`, its commits in `session_commits`. The arguments and exceptions of the
+public methods are `consumer`'s.
 
 In the core a group's assignment is in force before the program hears of it. Here it is the program's, or done
-in its place after the callback: `assignment` is what the program sees, and the core's buffer follows it.
+in its place after the callback: `assignment` is what the program sees, and the core's partitions follow it.
 """
 # The constants of KafkaError and the methods of MessagePoller that are not for programs have an underscore.
 # pyright: reportPrivateUsage=false
@@ -14,42 +14,44 @@ from __future__ import annotations
 
 import asyncio
 import re
-import threading
 import weakref
-from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, TypeVar
 
 from barnabas import background
-from barnabas._kernel import Message, MessagePoller, RecordReader
+from barnabas._kernel import Message, MessagePoller
 from barnabas.broker_errors import UnknownTopicOrPartitionError
 from barnabas.client.cluster.metadata import ClusterMetadata
 from barnabas.client.cluster.observed import Observed
 from barnabas.client.consume.consumer_core import CLOSE_TIMEOUT_MS, ConsumerCore
-from barnabas.client.consume.partition_state import Failure, PartitionState, StartingPoint
-from barnabas.client.groups.offsets import commit_offsets
+from barnabas.client.consume.failures import Failure
+from barnabas.client.consume.partition_state import StartingPoint
 from barnabas.client.groups.subscription import ListenerCall, RebalanceListener
-from barnabas.clock import CLOCK
-from barnabas.compat.librdkafka.ask.reach import reach_cluster
+from barnabas.compat.librdkafka.cluster.reaching import reach_cluster
 from barnabas.compat.librdkafka.config.consumer_setup import ConsumerSetup
 from barnabas.compat.librdkafka.consume.consumer_events import (
-    end_message,
     failure_message,
     overdue_message,
     unavailable_message,
 )
-from barnabas.compat.librdkafka.consume.stored_offsets import HandedOut, StoredOffsets
+from barnabas.compat.librdkafka.consume.session_commits import (
+    COMMIT_TIMEOUT_MS,
+    CommitCallback,
+    SessionCommits,
+)
+from barnabas.compat.librdkafka.consume.session_messages import BegunAt, SessionMessages, ShownNames
+from barnabas.compat.librdkafka.consume.stored_offsets import StoredOffsets
 from barnabas.compat.librdkafka.values.constants import (
     OFFSET_BEGINNING,
     OFFSET_END,
     OFFSET_INVALID,
     OFFSET_STORED,
 )
-from barnabas.compat.librdkafka.values.errors import KafkaError, kafka_error_of
+from barnabas.compat.librdkafka.values.errors import KafkaError
 from barnabas.compat.librdkafka.values.posix_patterns import any_of, topics_pattern
-from barnabas.errors import BarnabasError, CorruptBatchError, ImpossibleOffsetError
+from barnabas.errors import ImpossibleOffsetError
 from barnabas.events import Event, PollIntervalExceeded
 from barnabas.loop_thread import loop_thread
 from barnabas.sync.poll_session import Look, run_poll
@@ -65,26 +67,10 @@ OFFSET_TAIL_BASE = -2000
 LONGEST_WAIT_SECONDS = 1.0
 # How often max.poll.interval.ms is looked after, as in librdkafka.
 PROGRESS_SECONDS = 0.5
-COMMIT_TIMEOUT_MS = 60_000
-LEAVE_COMMIT_TIMEOUT_MS = 10_000
 UNKNOWN_RETRY_SECONDS = 1.0
 _STARTING_POINTS: dict[int, StartingPoint] = {OFFSET_BEGINNING: "earliest", OFFSET_END: "latest"}
 
 PartitionsCallback = Callable[[list[TopicPartition]], object]
-Told = tuple[TopicPartition, ...]
-CommitCallback = Callable[[KafkaError | None, Told, Mapping[TopicPartition, OffsetAndMetadata]], object]
-"""With the partitions to tell of, and the offsets of those of them that were committed."""
-BegunAt = dict[TopicPartition, tuple[int, int]]
-"""The offset of the first message that was taken of each partition, with the buffer's epoch."""
-
-
-@frozen
-class ShownNames:
-    """What topics are called to the program, where that is not what they are called in Kafka."""
-
-    topic: Callable[[str], str]
-    event: Callable[[Message], Message]
-    """Gives a message that stands for an event the program's names."""
 
 
 @frozen
@@ -122,16 +108,9 @@ class ConsumerSession(Observed):
         """The partitions read."""
         # A consumer that the program has forgotten is not kept by what runs for it.
         self._poller_of = weakref.ref(poller)
-        self._on_commit = on_commit
         self._serve = serve
-        self._shown_names = shown_names
         self._loop = loop_thread()
         self._waiting = PollWaiting()
-        self._taking = threading.RLock()
-        self._lent: tuple[int, PartitionState, int] | None = None
-        """The number of the poller's loan, what it is of, and the buffer's epoch of that."""
-        self._arrived: deque[Message] = deque()
-        self._finished: deque[Callable[[], object]] = deque()
         self._known_topics: set[str] = set()
         # Callbacks that closing runs may end the assignment in either way.
         self.is_closing = False
@@ -147,7 +126,8 @@ class ConsumerSession(Observed):
         self._is_telling = False
         self._begins_after_callback: set[TopicPartition] = set()
         """Assigned in the callback that runs, to be read from where the group committed."""
-        self._was_member = False
+        self.was_member = False
+        """Whether a group has given it an assignment."""
         self._tasks: list[asyncio.Task[None]] = []
 
         async def make_core() -> ConsumerCore:
@@ -159,10 +139,26 @@ class ConsumerSession(Observed):
 
         self.core = self._loop.run(make_core(), what="consumer")
         self._client = self.core.client
+        self.messages = SessionMessages(
+            self.core,
+            self.offsets,
+            poller=self._poller_of,
+            assigned=lambda: self.assignment,
+            on_failure=self._note_failure,
+            shown_names=shown_names,
+        )
+        self.commits = SessionCommits(
+            self.core,
+            self.offsets,
+            on_commit=on_commit,
+            assigned=lambda: self.assignment,
+            handed_out=self.messages.handed_out,
+            wake=self.wake,
+        )
         if setup.topic_blacklist:
             self._client.hide_topics(any_of(setup.topic_blacklist))
-        self._buffer = self.core.buffer
-        self._buffer.on_made_again = self.offsets.forget
+        self._partitions, self._buffer = self.core.partitions, self.core.buffer
+        self._partitions.on_made_again = self.offsets.forget
         self._client.events.add(self._listen)
         self._client.add_metadata_listener(self._on_metadata)
 
@@ -191,7 +187,7 @@ class ConsumerSession(Observed):
 
     def next_message(self, timeout: float | None) -> Message | None:
         """`timeout` in seconds, None without end."""
-        return self._wait(self._take_one, timeout)
+        return self._wait(self.messages.take_one, timeout)
 
     def next_messages(self, limit: int, timeout: float | None) -> list[Message]:
         """Up to `limit` messages; waits for all of them. Where a callback raises meanwhile, the next call
@@ -200,13 +196,13 @@ class ConsumerSession(Observed):
         begun_at: BegunAt = {}
 
         def take() -> bool | None:
-            self._take_many(messages, limit, begun_at)
+            self.messages.take_many(messages, limit, begun_at)
             return len(messages) >= limit or None
 
         try:
             self._wait(take, timeout)
         except BaseException:
-            self._unread(messages, begun_at)
+            self.messages.unread(messages, begun_at)
             raise
         return messages
 
@@ -222,147 +218,10 @@ class ConsumerSession(Observed):
                 self._poller._attend()
             else:
                 self._run_callbacks()
-            taken = None if core.is_holding else take()
+            taken = None if core.rebalances.is_holding else take()
             return Look.WAIT if taken is None else taken
 
         return run_poll(core, self._waiting, look, timeout=timeout, longest_wait=LONGEST_WAIT_SECONDS)
-
-    def _take_one(self) -> Message | None:
-        with self._taking:
-            while True:
-                try:
-                    message = self._poller._next_message()
-                except CorruptBatchError as error:
-                    self._stop_lent(error)
-                    continue
-                if message is not None:
-                    return message
-                self._take_back(is_exhausted=True)
-                if self._arrived:
-                    return self._next_arrived()
-                if not self._lend_next():
-                    return None
-
-    def _take_many(self, messages: list[Message], limit: int, begun_at: BegunAt) -> None:
-        with self._taking:
-            self._take_back()
-            while (missing := limit - len(messages)) > 0:
-                if self._arrived:
-                    messages.append(self._next_arrived())
-                    continue
-                lent = self._next_reader()
-                if lent is None:
-                    if self._arrived:
-                        continue
-                    return
-                state, reader = lent
-                epoch = state.epoch
-                try:
-                    taken = reader.take_messages(missing)
-                except CorruptBatchError as error:
-                    self._buffer.stop(state, reader, error)
-                    continue
-                if taken:
-                    begun_at.setdefault(state.partition, (taken[0].offset() or 0, epoch))
-                    next_offset: int = (taken[-1].offset() or 0) + 1
-                    self._was_read(state, epoch, next_offset, reader.last_leader_epoch)
-                    messages += taken
-                else:
-                    self._was_exhausted(state, epoch, reader)
-                self._buffer.settle(state, reader, len(taken), is_exhausted=not taken)
-
-    def _unread(self, messages: list[Message], begun_at: BegunAt) -> None:
-        """Nobody was given what was taken: it is read again, and not committed as read until then."""
-        with self._taking:
-            again: set[tuple[str, int]] = set()
-            for partition, (offset, epoch) in begun_at.items():
-                is_here = partition in self.assignment and partition in self._buffer.assignment
-                # A callback may have sought another place.
-                if is_here and self._buffer.state(partition).epoch == epoch:
-                    self.offsets.was_unread(partition, offset)
-                    self._move(partition, offset)
-                    shown = self._shown_names
-                    topic = partition.topic if shown is None else shown.topic(partition.topic)
-                    again.add((topic, partition.partition))
-            # Events, and what was committed as read when its partition was given up.
-            left = [m for m in messages if (m.topic(), m.partition()) not in again]
-            self._arrived.extendleft(reversed(left))
-
-    def _next_reader(self) -> tuple[PartitionState, RecordReader] | None:
-        """What is to be read next. None where that is an event, which has arrived, or nothing."""
-        failure = self._buffer.take_failure()
-        if failure is not None:
-            self._note_failure(failure)
-            return None
-        lent = self._buffer.lend()
-        if lent is not None and lent[0].partition not in self.assignment:
-            # The group has given it; the program takes it over in a poll of another thread.
-            return None
-        if lent is not None and self._shown_names is not None:
-            lent[1].show_topic(self._shown_names.topic(lent[1].topic))
-        if lent is None and self._buffer.has_ends:
-            for partition, offset in self._buffer.take_ends().items():
-                self._arrived.append(self._end_message(partition, offset))
-        return lent
-
-    def _next_arrived(self) -> Message:
-        event = self._arrived.popleft()
-        return event if self._shown_names is None else self._shown_names.event(event)
-
-    def _lend_next(self) -> bool:
-        """Whether there is a next reader or an event."""
-        lent = self._next_reader()
-        if lent is None:
-            return bool(self._arrived)
-        state, reader = lent
-        epoch = state.epoch
-        self._lent = self._poller._lend(reader), state, epoch
-        return True
-
-    def settle(self) -> None:
-        """Counts what single polls have given: positions and stored offsets are exact from here on."""
-        with self._taking:
-            self._take_back()
-
-    def _take_back(self, *, is_exhausted: bool = False) -> RecordReader | None:
-        """The reader that was lent, if one was."""
-        loan, lent = self._poller._take_back(), self._lent
-        self._lent = None
-        if loan is None or lent is None:
-            return None
-        _, reader, taken, next_offset, leader_epoch = loan
-        _, state, epoch = lent
-        if is_exhausted:
-            self._was_exhausted(state, epoch, reader)
-        elif taken:
-            self._was_read(state, epoch, next_offset, leader_epoch)
-        self._buffer.settle(state, reader, taken, is_exhausted=is_exhausted)
-        return reader
-
-    def _was_read(self, state: PartitionState, epoch: int, next_offset: int, leader_epoch: int) -> None:
-        handed_out = HandedOut(state.partition, next_offset, leader_epoch, epoch, state.highest_known_offset)
-        self.offsets.was_read(handed_out)
-
-    def _was_exhausted(self, state: PartitionState, epoch: int, reader: RecordReader) -> None:
-        """Behind the last message there may be markers of transactions, which count as read."""
-        if reader.next_offset > state.position:
-            self._was_read(state, epoch, reader.next_offset, reader.last_leader_epoch)
-
-    def _stop_lent(self, error: CorruptBatchError) -> None:
-        lent = self._lent
-        reader = self._take_back()
-        if lent is not None and reader is not None:
-            self._buffer.stop(lent[1], reader, error)
-
-    def _handed_out(self) -> HandedOut | None:
-        """How far single polls have come with what is lent, without waiting for the thread that polls."""
-        poller, lent = self._poller_of(), self._lent
-        progress = None if poller is None else poller._progress
-        if progress is None or lent is None or progress[0] != lent[0]:
-            return None
-        _, _, next_offset, leader_epoch = progress
-        _, state, epoch = lent
-        return HandedOut(state.partition, next_offset, leader_epoch, epoch, state.highest_known_offset)
 
     # Events
 
@@ -376,7 +235,7 @@ class ConsumerSession(Observed):
         protocol = self.config.group_protocol
         message = failure_message(failure, self._client.metadata, group_protocol=protocol)
         if message is not None:
-            self._arrived.append(message)
+            self.messages.arrived.append(message)
 
     def _try_again(self, partition: TopicPartition) -> None:
         assigned = self.assignment.get(partition)
@@ -384,17 +243,13 @@ class ConsumerSession(Observed):
             return
         offset = assigned.offset
         if offset >= 0:
-            self._buffer.seek(partition, offset)
+            self._partitions.seek(partition, offset)
         else:
-            self._buffer.seek_to(partition, _STARTING_POINTS.get(offset, "committed"))
-
-    def _end_message(self, partition: TopicPartition, offset: int) -> Message:
-        metadata = self._client.metadata
-        return end_message(partition, offset, self._buffer.state(partition).high_watermark, metadata)
+            self._partitions.seek_to(partition, _STARTING_POINTS.get(offset, "committed"))
 
     def _listen(self, event: Event) -> None:
         if isinstance(event, PollIntervalExceeded):
-            self._arrived.appendleft(overdue_message(event))
+            self.messages.arrived.appendleft(overdue_message(event))
             self._is_overdue = True
             self.wake()
 
@@ -413,14 +268,14 @@ class ConsumerSession(Observed):
                 continue
             if topic not in self._unavailable:
                 self._unavailable.add(topic)
-                self._arrived.append(unavailable_message(topic, code))
+                self.messages.arrived.append(unavailable_message(topic, code))
                 self.wake()
 
     # Subscriptions
 
     def subscribe(self, topics: list[str], callbacks: RebalanceListener) -> None:
         """Names, and regular expressions, which begin with ^. Raises: BarnabasError."""
-        self.settle()
+        self.messages.settle()
         self._is_leaving = False
         if not self.core.subscription.is_automatic:
             self._unassign(list(self.assignment))
@@ -455,7 +310,7 @@ class ConsumerSession(Observed):
 
     def _leave(self, reason: str, timeout_ms: float = CLOSE_TIMEOUT_MS) -> None:
         self._is_leaving = False
-        self.settle()
+        self.messages.settle()
         core = self.core
 
         def next_step() -> Coroutine[Any, Any, ListenerCall | None]:
@@ -472,35 +327,27 @@ class ConsumerSession(Observed):
         if self._is_leaving:
             self._leave("the consumer unsubscribed")
         while core.needs_attention:
-            self.settle()
+            self.messages.settle()
             call = self.run(core.advance())
             if call is not None:
                 call.run()
-        self.serve_commits()
-
-    def serve_commits(self) -> None:
-        """Tells of commits that are done."""
-        finished = self.core.commits.take_finished()
-        # One that raises leaves the others for the next time.
-        self._finished.extendleft(partial(*each) for each in reversed(finished))
-        while self._finished:
-            self._finished.popleft()()
+        self.commits.serve()
 
     @property
     def is_cooperative(self) -> bool:
         """Whether the group moves partitions one by one."""
-        return self.core.is_cooperative
+        return self.core.rebalances.is_cooperative
 
     @property
     def is_eager(self) -> bool:
         """Whether this is a member of a group that moves all partitions at once."""
-        return self._was_member and self.core.subscription.is_automatic and not self.core.is_cooperative
+        return self.was_member and self.core.subscription.is_automatic and not self.is_cooperative
 
     def _on_assigned(self, partitions: list[TopicPartition]) -> None:
-        if not partitions and not self._was_member and self.config.group_protocol == "consumer":
+        if not partitions and not self.was_member and self.config.group_protocol == "consumer":
             # The broker has not chosen yet: no change, so librdkafka tells of nothing.
             return
-        self._was_member = True
+        self.was_member = True
         self._tell(self._callbacks.on_assigned, partitions, lambda: self._take_over(partitions))
 
     def _on_revoked(self, partitions: list[TopicPartition]) -> None:
@@ -538,7 +385,7 @@ class ConsumerSession(Observed):
             self.assignment |= wanted
         else:
             self.assignment = wanted
-        self._buffer.pause(self._paused.intersection(partitions))
+        self._partitions.pause(self._paused.intersection(partitions))
 
     # The assignment
 
@@ -559,7 +406,7 @@ class ConsumerSession(Observed):
         self._unassign(list(self.assignment if partitions is None else partitions))
 
     def _add(self, offsets: Mapping[TopicPartition, Assigned]) -> None:
-        self.settle()
+        self.messages.settle()
         self._known_topics.update(partition.topic for partition in offsets)
         for partition, assigned in offsets.items():
             if assigned.offset == OFFSET_INVALID:
@@ -567,16 +414,16 @@ class ConsumerSession(Observed):
             self.assignment[partition] = assigned
             if self._is_telling and assigned.offset == OFFSET_STORED:
                 self._begins_after_callback.add(partition)
-        core, buffer = self.core, self._buffer
+        core, partitions = self.core, self._partitions
 
         async def add() -> None:
             core.client.add_topics({partition.topic for partition in offsets})
             if not core.subscription.is_automatic:
                 core.subscription.is_by_hand = True
             # What the group assigned and the program left out is not read.
-            buffer.remove([p for p in buffer.assignment if p not in self.assignment])
-            buffer.add(offsets)
-            buffer.pause(self._paused.intersection(offsets))
+            partitions.remove([p for p in partitions.assignment if p not in self.assignment])
+            partitions.add(offsets)
+            partitions.pause(self._paused.intersection(offsets))
 
         self.run(add())
         for partition, assigned in offsets.items():
@@ -585,31 +432,31 @@ class ConsumerSession(Observed):
 
     def _unassign(self, partitions: list[TopicPartition]) -> None:
         """Gives partitions up, after committing what is stored of them."""
-        self.settle()
+        self.messages.settle()
         if self._commits_automatically:
-            self._commit_before_leaving(partitions)
+            self.commits.commit_before_leaving(partitions)
         self._forget(partitions)
 
     def _forget(self, partitions: list[TopicPartition]) -> None:
         # Nothing is lent of them between the two: it would be stored for whoever gets them next.
-        with self._taking:
-            self._take_back()
+        with self.messages.lock:
+            self.messages.take_back()
             for partition in partitions:
                 self.assignment.pop(partition, None)
             self.offsets.forget(partitions)
-            self._buffer.remove(partitions)
+            self._partitions.remove(partitions)
 
     def is_begun(self, partition: TopicPartition) -> bool:
         """Whether an assigned partition is read already, or about to be: not while it is to be found out what
         the group committed."""
-        if partition in self._begins_after_callback or partition not in self._buffer.assignment:
+        if partition in self._begins_after_callback or partition not in self._partitions.assignment:
             return False
-        return self._buffer.state(partition).starting_point != "committed"
+        return self._partitions.state(partition).starting_point != "committed"
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
         target = self._target(partition, offset)
-        with self._taking:
-            self._take_back()
+        with self.messages.lock:
+            self.messages.take_back()
             self.offsets.was_sought(partition)
             self._move(partition, target)
 
@@ -618,15 +465,15 @@ class ConsumerSession(Observed):
         if offset >= 0:
             return offset
         if offset <= OFFSET_TAIL_BASE:
-            ends = self.run(self.core.watermarks(partition, self.config.default_api_timeout_ms))
+            ends = self.run(self.core.lookups.watermarks(partition, self.config.default_api_timeout_ms))
             return max(ends.low, ends.high - (OFFSET_TAIL_BASE - offset))
         return _STARTING_POINTS.get(offset, "reset")
 
     def _move(self, partition: TopicPartition, target: int | StartingPoint) -> None:
         if isinstance(target, int):
-            self._buffer.seek(partition, target)
+            self._partitions.seek(partition, target)
         else:
-            self._buffer.seek_to(partition, target)
+            self._partitions.seek_to(partition, target)
 
     def knows(self, topic: str) -> bool:
         """Whether this consumer has to do, or had, with the topic, or was asked what it keeps of it."""
@@ -644,97 +491,29 @@ class ConsumerSession(Observed):
         """As of the last fetch; OFFSET_INVALID where there was none."""
         self.get_to_know(partition.topic)
         if partition in self.assignment:
-            state = self._buffer.state(partition)
+            state = self._partitions.state(partition)
             if state.high_watermark >= 0:
                 return state.log_start_offset, state.high_watermark
         return OFFSET_INVALID, OFFSET_INVALID
 
     def pause(self, partitions: Sequence[TopicPartition]) -> None:
-        self.settle()
+        self.messages.settle()
         # librdkafka has no place to note it for others, such as those of on_assign before assign().
         self._paused.update(p for p in partitions if self.knows(p.topic))
-        self._buffer.pause([p for p in partitions if p in self.assignment])
+        self._partitions.pause([p for p in partitions if p in self.assignment])
 
     def resume(self, partitions: Sequence[TopicPartition]) -> None:
         self._paused.difference_update(partitions)
-        self._buffer.resume([p for p in partitions if p in self.assignment])
-
-    # Commits
-
-    def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Raises: what the core raises."""
-        core = self.core
-        if core.subscription.is_automatic and not self._was_member:
-            # librdkafka commits on its way into the group, too: brokers take that while the group is empty.
-            stranger = GroupIdentity(core.group_metadata().group_id)
-            work = commit_offsets(
-                core.client, stranger, offsets, timeout_ms=COMMIT_TIMEOUT_MS, retries_unknown=False
-            )
-        else:
-            work = core.commit(offsets, COMMIT_TIMEOUT_MS, retries_unknown=False)
-        self.run(work)
-        self.offsets.were_committed(offsets)
-
-    def commit_async(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """`on_commit` is told of exactly these."""
-        self._loop.call(partial(self._start_commit, dict(offsets), tuple(offsets)))
-
-    def commit_stored_async(self) -> None:
-        """`on_commit` is told of all assigned partitions."""
-        self.settle()
-        assigned = tuple(self.assignment)
-        due = self.offsets.due(assigned)
-        if due:
-            self._loop.call(partial(self._start_commit, due, assigned))
-        elif self._on_commit is not None:
-            error = KafkaError(KafkaError._NO_OFFSET)
-            self._finished.append(partial(self._on_commit, error, assigned, due))
-            self.wake()
-
-    def due(self) -> dict[TopicPartition, OffsetAndMetadata]:
-        """What is stored of all assigned partitions and not committed."""
-        self.settle()
-        return self.offsets.due(self.assignment)
-
-    def _commit_before_leaving(self, partitions: list[TopicPartition]) -> None:
-        """What is stored of partitions that are given up, while this member may still commit it."""
-        stored = self.offsets.stored(partitions)
-        if not stored:
-            return
-        error: KafkaError | None = None
-        try:
-            self.run(self.core.commit(stored, LEAVE_COMMIT_TIMEOUT_MS, retries_unknown=False))
-        except BarnabasError as raised:
-            error = kafka_error_of(raised)
-        if self._on_commit is not None:
-            self._finished.append(partial(self._on_commit, error, tuple(partitions), stored))
-            self.wake()
-
-    def _start_commit(self, offsets: dict[TopicPartition, OffsetAndMetadata], told: Told) -> None:
-        """On the event loop."""
-        if self.core.is_closed:
-            return
-        # Until the answer is there it is not committed again.
-        self.offsets.were_committed(offsets)
-        self.core.commit_async(offsets, partial(self._committed, told))
-
-    def _committed(
-        self,
-        told: Told,
-        offsets: Mapping[TopicPartition, OffsetAndMetadata],
-        error: BarnabasError | None,
-    ) -> None:
-        if error is not None:
-            self.offsets.were_not_committed(offsets)
-        if self._on_commit is not None:
-            self._on_commit(None if error is None else kafka_error_of(error), told, offsets)
+        self._partitions.resume([p for p in partitions if p in self.assignment])
 
     def _start_tasks(self) -> None:
         start = self._client.in_background
         self._tasks.append(start(self._watch_progress(), "watching whether the program polls"))
         self._tasks.append(start(reach_cluster(self._client), "reaching for the cluster"))
-        if self._commits_automatically and self.config.auto_commit_interval_ms > 0:
-            self._tasks.append(start(self._keep_committing(), "committing automatically"))
+        interval_ms = self.config.auto_commit_interval_ms
+        if self._commits_automatically and interval_ms > 0:
+            keep_committing = self.commits.keep_committing(interval_ms)
+            self._tasks.append(start(keep_committing, "committing automatically"))
 
     def _tell_fault(self, error: ImpossibleOffsetError) -> None:
         """Any thread."""
@@ -756,20 +535,12 @@ class ConsumerSession(Observed):
                 self.core.note_progress()
             del poller
 
-    async def _keep_committing(self) -> None:
-        interval_seconds = self.config.auto_commit_interval_ms / 1000
-        due_at = CLOCK.monotonic() + interval_seconds
-        while True:
-            await asyncio.sleep(due_at - CLOCK.monotonic())
-            # One that was late puts the next ones off no further.
-            due_at = max(due_at + interval_seconds, CLOCK.monotonic())
-            self.offsets.note(self._handed_out)
-            assigned = tuple(self.assignment)
-            due = self.offsets.due(assigned)
-            if due:
-                self._start_commit(due, assigned)
-
     # The end
+
+    def due(self) -> dict[TopicPartition, OffsetAndMetadata]:
+        """What is stored of all assigned partitions and not committed."""
+        self.messages.settle()
+        return self.offsets.due(self.assignment)
 
     def close(self) -> None:
         """Commits what is stored, runs the callbacks that are due, and leaves the group."""
@@ -781,7 +552,7 @@ class ConsumerSession(Observed):
             else:
                 self._unassign(list(self.assignment))
             self.run(self.core.commits.wait(COMMIT_TIMEOUT_MS))
-            self.serve_commits()
+            self.commits.serve()
         finally:
             self.run(self.core.close())
             self.wake()

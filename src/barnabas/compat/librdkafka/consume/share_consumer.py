@@ -23,9 +23,9 @@ from barnabas.compat.librdkafka.config.configuration import Configuration
 from barnabas.compat.librdkafka.config.first_token import with_first_token
 from barnabas.compat.librdkafka.consume.consumer_events import overdue_error
 from barnabas.compat.librdkafka.consume.share_consumer_session import ShareConsumerSession
-from barnabas.compat.librdkafka.told.client_log import APPLICATION, MAIN
-from barnabas.compat.librdkafka.told.events import ClientEvents, serve_to_the_end
-from barnabas.compat.librdkafka.told.statistics import ShareStatistics
+from barnabas.compat.librdkafka.events.client_events import ClientEvents, serve_to_the_end
+from barnabas.compat.librdkafka.events.statistics import ShareStatistics
+from barnabas.compat.librdkafka.log.client_log import APPLICATION, MAIN
 from barnabas.compat.librdkafka.values.arguments import c_arguments, c_no_arguments, no_state
 from barnabas.compat.librdkafka.values.error_codes import text_of
 from barnabas.compat.librdkafka.values.errors import (

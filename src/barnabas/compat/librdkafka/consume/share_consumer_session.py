@@ -21,7 +21,7 @@ from barnabas.client.cluster.tasks import Tasks
 from barnabas.client.share.acknowledgements import AcknowledgementResult
 from barnabas.client.share.core import CLOSE_TIMEOUT_MS, ShareCore
 from barnabas.client.share.records import AcknowledgeType, ShareRecord
-from barnabas.compat.librdkafka.ask.reach import reach_cluster
+from barnabas.compat.librdkafka.cluster.reaching import reach_cluster
 from barnabas.compat.librdkafka.consume.consumer_events import NOT_EVENTS
 from barnabas.errors import BarnabasError, MisuseError
 from barnabas.events import Event, PollIntervalExceeded
@@ -113,7 +113,7 @@ class ShareConsumerSession(Observed):
 
     def hand_out(self) -> list[Message]:
         """What `take` took. From now on these can be acknowledged, and no others."""
-        records = self.core.hand_out()
+        records = self.core.records.hand_out()
         self._in_hand = {(r.topic, r.partition, r.offset): r for r in records}
         self._undecided = set(self._in_hand) if self.is_explicit else set()
         return [_message(record) for record in records]
@@ -126,7 +126,7 @@ class ShareConsumerSession(Observed):
     def offer_again(self) -> None:
         """The program did not get what was handed out last: the next `take` gives it."""
         self._in_hand, self._undecided = {}, set()
-        self.core.offer_again()
+        self.core.records.offer_again()
 
     # Acknowledgements
 

@@ -11,12 +11,12 @@ import asyncio
 from collections.abc import Callable
 
 from barnabas.broker_errors import InvalidProducerEpochError, ProducerFencedError
-from barnabas.client.cluster.kafka_client import TRANSACTION_COORDINATOR
+from barnabas.client.cluster.coordinators import TRANSACTION_COORDINATOR
 from barnabas.client.produce.producer import Producer
 from barnabas.client.produce.transactions import FATAL_ERRORS, FailedBatch, Transactions
+from barnabas.compat.librdkafka.events.client_events import ClientEvents
 from barnabas.compat.librdkafka.produce.transaction_errors import fatal_error
 from barnabas.compat.librdkafka.produce.wanted_topics import WantedTopics
-from barnabas.compat.librdkafka.told.events import ClientEvents
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
 from barnabas.errors import BarnabasError, PurgedError
 from barnabas.events import Event, FatalError
@@ -68,7 +68,7 @@ class FatalEnd:
 
     def _begin(self, transactions: Transactions, cause: BarnabasError) -> None:
         client, identity = self._core.kafka_client, transactions.transactional_id
-        coordinator = client.known_coordinator(TRANSACTION_COORDINATOR, identity)
+        coordinator = client.coordinators.known(TRANSACTION_COORDINATOR, identity)
         error = fatal_error(transactions, cause, self.call, coordinator)
         self.error = error if self._shown is None else self._shown(error)
         self._events.tell_of_end(self.error, self._raise)

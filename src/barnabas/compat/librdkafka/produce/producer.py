@@ -21,12 +21,15 @@ from barnabas._kernel import Message, MessageSender
 from barnabas.client.produce import producer as core_producer
 from barnabas.client.produce.transactions import State, Transactions
 from barnabas.clock import CLOCK
-from barnabas.compat.librdkafka.ask import metadata
-from barnabas.compat.librdkafka.ask.reach import reach_cluster
+from barnabas.compat.librdkafka.cluster import metadata
+from barnabas.compat.librdkafka.cluster.reaching import reach_cluster
 from barnabas.compat.librdkafka.config.client_callbacks import ClientCallbacks, client_callbacks
 from barnabas.compat.librdkafka.config.configuration import Configuration
 from barnabas.compat.librdkafka.config.first_token import with_first_token
 from barnabas.compat.librdkafka.config.property_rules import LOG_WARNING
+from barnabas.compat.librdkafka.events.client_events import ClientEvents
+from barnabas.compat.librdkafka.events.statistics import ProducerStatistics
+from barnabas.compat.librdkafka.log.client_log import APPLICATION
 from barnabas.compat.librdkafka.produce.delivery_errors import delivery_error
 from barnabas.compat.librdkafka.produce.fatal_end import FatalEnd
 from barnabas.compat.librdkafka.produce.transaction_errors import (
@@ -39,9 +42,6 @@ from barnabas.compat.librdkafka.produce.transaction_errors import (
     timed_out,
 )
 from barnabas.compat.librdkafka.produce.wanted_topics import WantedTopics
-from barnabas.compat.librdkafka.told.client_log import APPLICATION
-from barnabas.compat.librdkafka.told.events import ClientEvents
-from barnabas.compat.librdkafka.told.statistics import ProducerStatistics
 from barnabas.compat.librdkafka.values.arguments import (
     c_arguments,
     c_by_position,

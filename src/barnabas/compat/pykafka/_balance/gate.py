@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from barnabas.compat.pykafka._balance.parties import WorkerHandler
+from barnabas.compat.pykafka._balance.shapes import WorkerHandler
 
 __all__ = ["RebalanceGate"]
 

@@ -6,12 +6,10 @@ ZooKeeper nor groups.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any, Protocol, TypeGuard
 
-from barnabas.compat.pykafka.common import OffsetType
 from barnabas.compat.pykafka.exceptions import UnicodeException
 from barnabas.compat.pykafka.utils.compat import get_string
 from barnabas.compat.pykafka.utils.error_handlers import valid_int
@@ -79,37 +77,38 @@ def group_name(consumer_group: bytes | str) -> bytes:
         ) from None
 
 
-@dataclass(frozen=True, kw_only=True)
+_NAMES = (
+    *("auto_commit_enable", "auto_commit_interval_ms", "fetch_message_max_bytes", "fetch_min_bytes"),
+    *("num_consumer_fetchers", "queued_max_messages", "fetch_wait_max_ms", "consumer_timeout_ms"),
+    *("offsets_channel_backoff_ms", "offsets_commit_max_retries", "auto_offset_reset", "compacted_topic"),
+    *("deserializer", "reset_offset_on_fetch"),
+)
+_NUMBERS = {
+    "auto_commit_interval_ms": {},
+    "fetch_message_max_bytes": {},
+    "fetch_min_bytes": {},
+    "num_consumer_fetchers": {},
+    "queued_max_messages": {},
+    "fetch_wait_max_ms": {"allow_zero": True},
+    "consumer_timeout_ms": {"allow_zero": True, "allow_negative": True},
+    "offsets_channel_backoff_ms": {},
+    "offsets_commit_max_retries": {"allow_zero": True},
+}
+"""In the order in which they are judged."""
+
+
 class InnerSettings:
-    """What a SimpleConsumer inside is made with. Raises: TypeError, ValueError for what is no fit number."""
+    """What a SimpleConsumer inside is made with: the arguments of the balanced one that it has as well.
 
-    consumer_group: bytes
-    fetch_message_max_bytes: int
-    num_consumer_fetchers: int
-    auto_commit_enable: bool
-    auto_commit_interval_ms: int
-    queued_max_messages: int
-    fetch_min_bytes: int
-    fetch_error_backoff_ms: int
-    fetch_wait_max_ms: int
-    offsets_channel_backoff_ms: int
-    offsets_commit_max_retries: int
-    auto_offset_reset: int = OffsetType.EARLIEST
-    consumer_timeout_ms: int
-    compacted_topic: bool
-    deserializer: Callable[[Any, Any], tuple[Any, Any]] | None
-    reset_offset_on_fetch: bool
+    Raises: UnicodeException for a group's name that is not ASCII; TypeError, ValueError for what is no fit
+    number.
+    """
 
-    def __post_init__(self) -> None:
-        valid_int(self.auto_commit_interval_ms)
-        valid_int(self.fetch_message_max_bytes)
-        valid_int(self.fetch_min_bytes)
-        valid_int(self.num_consumer_fetchers)
-        valid_int(self.queued_max_messages)
-        valid_int(self.fetch_wait_max_ms, allow_zero=True)
-        valid_int(self.consumer_timeout_ms, allow_zero=True, allow_negative=True)
-        valid_int(self.offsets_channel_backoff_ms)
-        valid_int(self.offsets_commit_max_retries, allow_zero=True)
+    def __init__(self, arguments: Mapping[str, Any]) -> None:
+        self.consumer_group = group_name(arguments["consumer_group"])
+        self._arguments = {name: arguments[name] for name in _NAMES}
+        for name, bounds in _NUMBERS.items():
+            valid_int(arguments[name], **bounds)
 
     def consumer(
         self,
@@ -128,22 +127,9 @@ class InnerSettings:
             cluster,
             consumer_group=self.consumer_group,
             partitions=list(partitions),
-            auto_commit_enable=self.auto_commit_enable,
-            auto_commit_interval_ms=self.auto_commit_interval_ms,
-            fetch_message_max_bytes=self.fetch_message_max_bytes,
-            fetch_min_bytes=self.fetch_min_bytes,
-            num_consumer_fetchers=self.num_consumer_fetchers,
-            queued_max_messages=self.queued_max_messages,
-            fetch_wait_max_ms=self.fetch_wait_max_ms,
-            consumer_timeout_ms=self.consumer_timeout_ms,
-            offsets_channel_backoff_ms=self.offsets_channel_backoff_ms,
-            offsets_commit_max_retries=self.offsets_commit_max_retries,
-            auto_offset_reset=self.auto_offset_reset,
             reset_offset_on_start=reset_offset_on_start,
             auto_start=False,
-            compacted_topic=self.compacted_topic,
-            deserializer=self.deserializer,
-            reset_offset_on_fetch=self.reset_offset_on_fetch,
+            **self._arguments,
         )
         consumer._is_inner = True  # pyright: ignore[reportPrivateUsage]
         consumer.consumer_id = consumer_id

@@ -21,11 +21,12 @@ from barnabas._kernel import PartitionPoller
 from barnabas.broker_errors import OffsetOutOfRangeError
 from barnabas.client.cluster.lifetimes import Lifetime
 from barnabas.client.consume.consumer_core import CLOSE_TIMEOUT_MS
-from barnabas.client.consume.partition_state import Failure, PartitionState
-from barnabas.compat.pykafka._ask.ending import LastSteps
-from barnabas.compat.pykafka._ask.outage import Outage
+from barnabas.client.consume.failures import Failure
+from barnabas.client.consume.partition_state import PartitionState
 from barnabas.compat.pykafka._consume.auto_commits import AutoCommits, Commit
 from barnabas.compat.pykafka._consume.turns import Turns
+from barnabas.compat.pykafka._network.ending import LastSteps
+from barnabas.compat.pykafka._network.outage import Outage
 from barnabas.compat.pykafka._produce.failures import failure_of, is_of_connection
 from barnabas.errors import BarnabasError, CorruptBatchError
 from barnabas.loop_thread import Steps, is_on_loop_thread
@@ -112,7 +113,7 @@ class MessageSession(Consumer):
         self._held = held
         self._loan: PartitionState | None = None
         super().__init__(**settings)
-        self._buffer = self._core.buffer
+        self._partitions, self._buffer = self._core.partitions, self._core.buffer
         self._turns = Turns(self.wakeup)
         self._commits: AutoCommits | None = None
         self._outage = self._on_loop(lambda: Outage(self._client))
@@ -166,7 +167,7 @@ class MessageSession(Consumer):
         def assign() -> None:
             self._core.assign(list(wanted))
             for partition, offset in wanted.items():
-                self._buffer.seek(partition, offset)
+                self._partitions.seek(partition, offset)
 
         self._on_loop(assign)
 
@@ -176,20 +177,20 @@ class MessageSession(Consumer):
             self._end_loan()
             for number, offset in offsets.items():
                 # In this order: no offset in a topic that is gone seems to be one in the topic made again.
-                self._buffer.seek(TopicPartition(self._topic, number), max(offset + 1, 0))
+                self._partitions.seek(TopicPartition(self._topic, number), max(offset + 1, 0))
                 self._held[number].set(offset)
 
     @property
     def topic_id(self) -> UUID | None:
         """Of the topic that has the name now, as far as is known here (KIP-516)."""
-        states = self._buffer.states()
+        states = self._partitions.states()
         known = [each.next_topic_id for each in states] + [each.topic_id for each in states]
         return next((each for each in known if each is not None), None)
 
     def is_in_topic(self, number: int) -> bool:
         """Whether what was consumed of the partition was in the topic that has the name now. One that was
         deleted and created again has other messages at the same offsets."""
-        state = self._buffer.state(TopicPartition(self._topic, number))
+        state = self._partitions.state(TopicPartition(self._topic, number))
         topic_id = self._held[number].topic_id or state.topic_id
         return topic_id is None or topic_id == self.topic_id
 
@@ -265,7 +266,7 @@ class MessageSession(Consumer):
             self._buffer.settle(state, reader, taken, is_exhausted=is_exhausted)
 
     def _raise_failure(self) -> None:
-        while (failure := self._buffer.take_failure()) is not None:
+        while (failure := self._partitions.failures.take()) is not None:
             error = self._error_of(failure)
             if error is not None:
                 raise error
@@ -276,7 +277,7 @@ class MessageSession(Consumer):
         if partition is not None:
             if isinstance(error, OffsetOutOfRangeError):
                 return OutOfRange(partition.partition)
-            loop, go_on = self._loop, partial(self._buffer.try_again, partition)
+            loop, go_on = self._loop, partial(self._partitions.try_again, partition)
             loop.call(lambda: loop.loop.call_later(RETRY_SECONDS, go_on))
         if is_of_connection(error):
             return None

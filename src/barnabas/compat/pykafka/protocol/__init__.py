@@ -1,158 +1,33 @@
 """Requests and answers in the versions that pykafka knows, a module for each kind of them."""
 
-from barnabas.compat.pykafka.protocol.admin import (
-    ApiVersionsRequest,
-    ApiVersionsResponse,
-    CreateTopicRequest,
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-    DeleteTopicsRequest,
-    DeleteTopicsResponse,
-    DescribeGroupsRequest,
-    DescribeGroupsResponse,
-    ListGroupsRequest,
-    ListGroupsResponse,
+from barnabas.compat.pykafka.protocol import (
+    admin,
+    base,
+    fetch,
+    group_membership,
+    message,
+    metadata,
+    offset,
+    offset_commit,
+    produce,
 )
-from barnabas.compat.pykafka.protocol.base import API_VERSIONS_080, API_VERSIONS_090, Request, Response
-from barnabas.compat.pykafka.protocol.fetch import (
-    FetchPartitionResponse,
-    FetchRequest,
-    FetchResponse,
-    FetchResponseV1,
-    FetchResponseV2,
-    PartitionFetchRequest,
-)
-from barnabas.compat.pykafka.protocol.group_membership import (
-    ConsumerGroupProtocolMetadata,
-    HeartbeatRequest,
-    HeartbeatResponse,
-    JoinGroupRequest,
-    JoinGroupResponse,
-    LeaveGroupRequest,
-    LeaveGroupResponse,
-    MemberAssignment,
-    SyncGroupRequest,
-    SyncGroupResponse,
-)
-from barnabas.compat.pykafka.protocol.message import (
-    Message,
-    MessageSet,
-)
-from barnabas.compat.pykafka.protocol.metadata import (
-    MetadataRequest,
-    MetadataRequestV1,
-    MetadataRequestV2,
-    MetadataRequestV3,
-    MetadataRequestV4,
-    MetadataRequestV5,
-    MetadataResponse,
-    MetadataResponseV1,
-    MetadataResponseV2,
-    MetadataResponseV3,
-    MetadataResponseV4,
-    MetadataResponseV5,
-)
-from barnabas.compat.pykafka.protocol.offset import (
-    ListOffsetRequest,
-    ListOffsetRequestV1,
-    ListOffsetResponse,
-    ListOffsetResponseV1,
-    PartitionOffsetRequest,
-)
-from barnabas.compat.pykafka.protocol.offset_commit import (
-    GroupCoordinatorRequest,
-    GroupCoordinatorResponse,
-    OffsetCommitPartitionResponse,
-    OffsetCommitRequest,
-    OffsetCommitResponse,
-    OffsetFetchPartitionResponse,
-    OffsetFetchRequest,
-    OffsetFetchRequestV1,
-    OffsetFetchRequestV2,
-    OffsetFetchResponse,
-    OffsetFetchResponseV1,
-    OffsetFetchResponseV2,
-    PartitionOffsetCommitRequest,
-    PartitionOffsetFetchRequest,
-)
-from barnabas.compat.pykafka.protocol.produce import (
-    ProducePartitionResponse,
-    ProduceRequest,
-    ProduceResponse,
-)
+from barnabas.compat.pykafka.protocol.admin import *  # noqa: F403
+from barnabas.compat.pykafka.protocol.base import *  # noqa: F403
+from barnabas.compat.pykafka.protocol.fetch import *  # noqa: F403
+from barnabas.compat.pykafka.protocol.group_membership import *  # noqa: F403
+from barnabas.compat.pykafka.protocol.message import *  # noqa: F403
+from barnabas.compat.pykafka.protocol.metadata import *  # noqa: F403
+from barnabas.compat.pykafka.protocol.offset import *  # noqa: F403
+from barnabas.compat.pykafka.protocol.offset_commit import *  # noqa: F403
+from barnabas.compat.pykafka.protocol.produce import *  # noqa: F403
 
-# What releases before 2.8 call them.
-OffsetRequest = ListOffsetRequest
-OffsetResponse = ListOffsetResponse
-
-__all__ = [
-    "API_VERSIONS_080",
-    "API_VERSIONS_090",
-    "ApiVersionsRequest",
-    "ApiVersionsResponse",
-    "ConsumerGroupProtocolMetadata",
-    "CreateTopicRequest",
-    "CreateTopicsRequest",
-    "CreateTopicsResponse",
-    "DeleteTopicsRequest",
-    "DeleteTopicsResponse",
-    "DescribeGroupsRequest",
-    "DescribeGroupsResponse",
-    "FetchPartitionResponse",
-    "FetchRequest",
-    "FetchResponse",
-    "FetchResponseV1",
-    "FetchResponseV2",
-    "GroupCoordinatorRequest",
-    "GroupCoordinatorResponse",
-    "HeartbeatRequest",
-    "HeartbeatResponse",
-    "JoinGroupRequest",
-    "JoinGroupResponse",
-    "LeaveGroupRequest",
-    "LeaveGroupResponse",
-    "ListGroupsRequest",
-    "ListGroupsResponse",
-    "ListOffsetRequest",
-    "ListOffsetRequestV1",
-    "ListOffsetResponse",
-    "ListOffsetResponseV1",
-    "MemberAssignment",
-    "Message",
-    "MessageSet",
-    "MetadataRequest",
-    "MetadataRequestV1",
-    "MetadataRequestV2",
-    "MetadataRequestV3",
-    "MetadataRequestV4",
-    "MetadataRequestV5",
-    "MetadataResponse",
-    "MetadataResponseV1",
-    "MetadataResponseV2",
-    "MetadataResponseV3",
-    "MetadataResponseV4",
-    "MetadataResponseV5",
-    "OffsetCommitPartitionResponse",
-    "OffsetCommitRequest",
-    "OffsetCommitResponse",
-    "OffsetFetchPartitionResponse",
-    "OffsetFetchRequest",
-    "OffsetFetchRequestV1",
-    "OffsetFetchRequestV2",
-    "OffsetFetchResponse",
-    "OffsetFetchResponseV1",
-    "OffsetFetchResponseV2",
-    "OffsetRequest",
-    "OffsetResponse",
-    "PartitionFetchRequest",
-    "PartitionOffsetCommitRequest",
-    "PartitionOffsetFetchRequest",
-    "PartitionOffsetRequest",
-    "ProducePartitionResponse",
-    "ProduceRequest",
-    "ProduceResponse",
-    "Request",
-    "Response",
-    "SyncGroupRequest",
-    "SyncGroupResponse",
-]
+__all__: list[str] = []
+__all__ += admin.__all__
+__all__ += base.__all__
+__all__ += fetch.__all__
+__all__ += group_membership.__all__
+__all__ += message.__all__
+__all__ += metadata.__all__
+__all__ += offset.__all__
+__all__ += offset_commit.__all__
+__all__ += produce.__all__

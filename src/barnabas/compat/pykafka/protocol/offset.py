@@ -17,6 +17,8 @@ __all__ = [
     "ListOffsetResponseV1",
     "OffsetPartitionResponse",
     "OffsetPartitionResponseV1",
+    "OffsetRequest",
+    "OffsetResponse",
     "PartitionOffsetRequest",
 ]
 
@@ -102,3 +104,8 @@ class ListOffsetResponseV1(ListOffsetResponse):
             }
             for topic, partitions in struct_helpers.unpack_from("[S [ihqq] ]", buff, 0)
         }
+
+
+# What releases before 2.8 call them.
+OffsetRequest = ListOffsetRequest
+OffsetResponse = ListOffsetResponse

@@ -33,21 +33,5 @@ class RdKafkaProducer(Producer):
         auto_start: bool = True,
         serializer: Callable[[Any, Any], Any] | None = None,
     ) -> None:
-        super().__init__(
-            cluster,
-            topic,
-            partitioner=partitioner,
-            compression=compression,
-            max_retries=max_retries,
-            retry_backoff_ms=retry_backoff_ms,
-            required_acks=required_acks,
-            ack_timeout_ms=ack_timeout_ms,
-            max_queued_messages=max_queued_messages,
-            min_queued_messages=min_queued_messages,
-            linger_ms=linger_ms,
-            max_request_size=max_request_size,
-            sync=sync,
-            delivery_reports=delivery_reports,
-            auto_start=auto_start,
-            serializer=serializer,
-        )
+        given = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
+        super().__init__(**given)

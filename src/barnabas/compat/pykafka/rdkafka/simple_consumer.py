@@ -41,28 +41,6 @@ class RdKafkaSimpleConsumer(SimpleConsumer):
         deserializer: Callable[[Any, Any], Any] | None = None,
         reset_offset_on_fetch: bool = True,
     ) -> None:
+        given = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
         self._fetch_error_backoff_ms = valid_int(fetch_error_backoff_ms)
-        super().__init__(
-            topic,
-            cluster,
-            consumer_group=consumer_group,
-            partitions=partitions,
-            fetch_message_max_bytes=fetch_message_max_bytes,
-            num_consumer_fetchers=num_consumer_fetchers,
-            auto_commit_enable=auto_commit_enable,
-            auto_commit_interval_ms=auto_commit_interval_ms,
-            queued_max_messages=queued_max_messages,
-            fetch_min_bytes=fetch_min_bytes,
-            fetch_wait_max_ms=fetch_wait_max_ms,
-            offsets_channel_backoff_ms=offsets_channel_backoff_ms,
-            offsets_commit_max_retries=offsets_commit_max_retries,
-            auto_offset_reset=auto_offset_reset,
-            consumer_timeout_ms=consumer_timeout_ms,
-            auto_start=auto_start,
-            reset_offset_on_start=reset_offset_on_start,
-            compacted_topic=compacted_topic,
-            generation_id=generation_id,
-            consumer_id=consumer_id,
-            deserializer=deserializer,
-            reset_offset_on_fetch=reset_offset_on_fetch,
-        )
+        super().__init__(**given)

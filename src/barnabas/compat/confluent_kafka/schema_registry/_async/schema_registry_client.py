@@ -27,7 +27,7 @@ log = logging.getLogger("confluent_kafka.schema_registry._async.schema_registry_
 
 
 class AsyncSchemaRegistryClient:
-    """A client of a schema registry, for one event loop. It may be pickled, and then begins anew.
+    """A client of a schema registry. For one event loop; it may be pickled, and then begins anew.
 
     `conf`, by the original's names: `url` (several with commas between them are asked in turn),
     `ssl.ca.location`, `ssl.certificate.location`, `ssl.key.location`, `ssl.key.password`,

@@ -1,5 +1,5 @@
 # pyright: basic
-"""What asyncio's (de)serializers have in common: the strategy that asks the registry, their ends, how
+"""What (de)serializers for asyncio have in common: the strategy that asks the registry, their ends, how
 builders build them."""
 
 from __future__ import annotations

@@ -1,3 +1,5 @@
+# Made by codegen/plain_calls.py, of
+# barnabas/compat/confluent_kafka/schema_registry/_async/avro.py
 # pyright: basic
 """Avro, for plain calls."""
 

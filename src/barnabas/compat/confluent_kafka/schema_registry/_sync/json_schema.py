@@ -1,3 +1,5 @@
+# Made by codegen/plain_calls.py, of
+# barnabas/compat/confluent_kafka/schema_registry/_async/json_schema.py
 # pyright: basic
 """JSON with JSON Schema, for plain calls."""
 

@@ -1,3 +1,5 @@
+# Made by codegen/plain_calls.py, of
+# barnabas/compat/confluent_kafka/schema_registry/_async/protobuf.py
 # pyright: basic
 """Protobuf, for plain calls."""
 

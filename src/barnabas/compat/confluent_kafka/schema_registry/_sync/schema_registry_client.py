@@ -1,10 +1,11 @@
+# Made by codegen/plain_calls.py, of
+# barnabas/compat/confluent_kafka/schema_registry/_async/schema_registry_client.py
 # pyright: basic
 """`SchemaRegistryClient`, for plain calls. Owns nothing but the waiting."""
 
 from __future__ import annotations
 
 import logging
-import weakref
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
@@ -28,7 +29,7 @@ log = logging.getLogger("confluent_kafka.schema_registry._sync.schema_registry_c
 
 
 class SchemaRegistryClient:
-    """A client of a schema registry. All threads may share one; it may be pickled, and then begins anew.
+    """A client of a schema registry. For all threads; it may be pickled, and then begins anew.
 
     `conf`, by the original's names: `url` (several with commas between them are asked in turn),
     `ssl.ca.location`, `ssl.certificate.location`, `ssl.key.location`, `ssl.key.password`,
@@ -51,8 +52,6 @@ class SchemaRegistryClient:
         self._calls = self._calls_class(self._rest_client)
         self._cache = self._calls.cache
         self._transport = Transport(transport_config(self._rest_client))
-        # Who has one for as long as the process runs need not close it.
-        weakref.finalize(self, self._transport.close)
 
     def __getstate__(self) -> dict[str, Any]:
         begun = {"_rest_client", "_calls", "_cache", "_transport"}
@@ -87,7 +86,7 @@ class SchemaRegistryClient:
     def _waited(
         call: Callable[Concatenate[SchemaRegistryCalls, P], Steps[T]],
     ) -> Callable[Concatenate[SchemaRegistryClient, P], T]:
-        """The same call for callers who wait for its result."""
+        """The same call for those who wait for its result."""
         name = call.__name__
 
         @described_as(call)

@@ -1,6 +1,8 @@
+# Made by codegen/plain_calls.py, of
+# barnabas/compat/confluent_kafka/schema_registry/_async/serde.py
 # pyright: basic
-"""What plain (de)serializers have in common: the strategy that asks the registry, their ends, how builders
-build them."""
+"""What (de)serializers for plain calls have in common: the strategy that asks the registry, their ends, how
+builders build them."""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from barnabas.compat.confluent_kafka.schema_registry._serde.associated import (
 )
 from barnabas.compat.confluent_kafka.schema_registry._serde.base import SerdeParts
 from barnabas.compat.confluent_kafka.schema_registry._serde.steps import run
-from barnabas.compat.confluent_kafka.schema_registry._sync.schema_registry_client import SchemaRegistryClient
+from barnabas.compat.confluent_kafka.schema_registry._sync.schema_registry_client import (
+    SchemaRegistryClient,
+)
 from barnabas.compat.confluent_kafka.schema_registry.common._strategies import (
     STRATEGY_TYPE_MAP as STRATEGY_TYPE_MAP,
 )
@@ -76,7 +80,7 @@ class AssociatedNameStrategy(AssociatedNames):
 def build_serde(
     schema_registry_client: Any,
     schema_registry_conf: dict[str, Any] | None,
-    construct: Callable[[Any], D],
+    construct: Callable[[Any], Any],
     init: Callable[[D], None] | None = None,
 ) -> D:
     """What `construct` makes with a client of a registry: the one that is given, or one that is made here,

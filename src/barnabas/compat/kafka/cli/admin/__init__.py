@@ -11,25 +11,23 @@ from pprint import pprint
 from typing import Any
 
 from barnabas.compat.kafka.admin.client import KafkaAdminClient
-from barnabas.compat.kafka.cli._arguments import add_own_arguments, begin
+from barnabas.compat.kafka.cli._argument import add_group, text
+from barnabas.compat.kafka.cli._parts import add_own_arguments, begin
 from barnabas.compat.kafka.cli.admin._command import CommandGroup
 from barnabas.compat.kafka.cli.admin._sub_commands import SUB_COMMANDS
-from barnabas.compat.kafka.cli.admin.acls import ACLsCommandGroup
-from barnabas.compat.kafka.cli.admin.cluster import ClusterCommandGroup
-from barnabas.compat.kafka.cli.admin.configs import ConfigsCommandGroup
-from barnabas.compat.kafka.cli.admin.groups import GroupsCommandGroup
-from barnabas.compat.kafka.cli.admin.partitions import PartitionsCommandGroup
-from barnabas.compat.kafka.cli.admin.topics import TopicsCommandGroup
-from barnabas.compat.kafka.cli.admin.transactions import TransactionsCommandGroup
-from barnabas.compat.kafka.cli.admin.users import UsersCommandGroup
+from barnabas.compat.kafka.cli.admin.acls import ACLS
+from barnabas.compat.kafka.cli.admin.cluster import CLUSTER
+from barnabas.compat.kafka.cli.admin.configs import CONFIGS
+from barnabas.compat.kafka.cli.admin.groups import GROUPS
+from barnabas.compat.kafka.cli.admin.partitions import PARTITIONS
+from barnabas.compat.kafka.cli.admin.topics import TOPICS
+from barnabas.compat.kafka.cli.admin.transactions import TRANSACTIONS
+from barnabas.compat.kafka.cli.admin.users import USERS
 from barnabas.compat.kafka.cli.common import add_common_cli_args
 from barnabas.compat.kafka.errors import BrokerResponseError
-from barnabas.compat.kafka_python.generations import generation
+from barnabas.compat.kafka_engine.generations import generation
 
-DEFAULT_COMMAND_GROUPS: tuple[type[CommandGroup], ...] = (
-    *(ACLsCommandGroup, ClusterCommandGroup, ConfigsCommandGroup, TopicsCommandGroup),
-    *(PartitionsCommandGroup, GroupsCommandGroup, TransactionsCommandGroup, UsersCommandGroup),
-)
+DEFAULT_COMMAND_GROUPS = (ACLS, CLUSTER, CONFIGS, TOPICS, PARTITIONS, GROUPS, TRANSACTIONS, USERS)
 
 _FORMATS = ("raw", "json")
 _OWN_ERROR = 2
@@ -41,23 +39,19 @@ def main_parser(prog: str | None = None) -> argparse.ArgumentParser:
     return build_parser(DEFAULT_COMMAND_GROUPS, prog=prog)
 
 
-def build_parser(
-    groups: Sequence[type[CommandGroup]] = (), prog: str | None = None
-) -> argparse.ArgumentParser:
+def build_parser(groups: Sequence[CommandGroup] = (), prog: str | None = None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=prog or "python -m kafka.admin", description="Kafka Admin Client")
     add_common_cli_args(parser, bootstrap_required=False)
-    parser.add_argument_group("output").add_argument(
-        "--format", type=str, default="raw", help="output format: raw|json"
-    )
+    add_group(parser, "output", text("--format", "output format: raw|json", default="raw"))
     of_groups = parser.add_subparsers(dest="group", metavar="GROUP", title="Available command groups")
     for group in groups:
-        group_parser = of_groups.add_parser(group.GROUP, help=group.HELP)
+        group_parser = of_groups.add_parser(group.name, help=group.about)
         group_parser.set_defaults(group=group_parser)
         commands = group_parser.add_subparsers(dest="command", metavar="COMMAND", title="Available commands")
-        for command in group.COMMANDS:
-            command_parser = commands.add_parser(command.COMMAND, help=command.HELP)
+        for command in group.commands:
+            command_parser = commands.add_parser(command.name, help=command.about)
             command.add_arguments(command_parser.add_argument_group("command options"))
-            command_parser.set_defaults(command=command.command)
+            command_parser.set_defaults(command=command.run)
     return parser
 
 
@@ -67,14 +61,14 @@ def _own_parser() -> argparse.ArgumentParser:
     add_own_arguments(parser, "admin client")
     parser.add_argument("-f", "--format", type=str, default="raw", help="output format: raw|json")
     of_groups = parser.add_subparsers(help="subcommands")
-    for name, (about, commands) in SUB_COMMANDS.items():
-        group_parser = of_groups.add_parser(name, help=about)
+    for group in SUB_COMMANDS:
+        group_parser = of_groups.add_parser(group.name, help=group.about)
         group_parser.set_defaults(command=_helping(group_parser))
         of_commands = group_parser.add_subparsers()
-        for command in commands:
-            command_parser = of_commands.add_parser(command.COMMAND, help=command.HELP)
+        for command in group.commands:
+            command_parser = of_commands.add_parser(command.name, help=command.about)
             command.add_arguments(command_parser)
-            command_parser.set_defaults(command=command.command)
+            command_parser.set_defaults(command=command.run)
     return parser
 
 

@@ -14,57 +14,36 @@ from barnabas.compat.kafka.admin._acls import (
     ResourcePatternFilter,
     ResourceType,
 )
-from barnabas.compat.kafka.cli.admin._command import Command, CommandGroup, Parser
+from barnabas.compat.kafka.cli._argument import Argument, text
+from barnabas.compat.kafka.cli.admin._command import CommandGroup, command
 
 
-def _names(members: Any) -> list[str]:
-    return [each.name.lower() for each in members]
+def _choice(flag: str, members: Any, about: str, **settings: Any) -> Argument:
+    if "default" in settings:
+        about += f" (default: {settings['default']})"
+    return text(flag, about, choices=[each.name.lower() for each in members], **settings)
 
 
-def add_acl_filter_args(parser: Parser) -> None:
-    parser.add_argument("--principal", type=str, default=None, help="ACL principal (e.g. User:alice)")
-    parser.add_argument("--host", type=str, default=None, help="ACL host (default: match any)")
-    for name, members, what in (
-        ("--operation", ACLOperation, "ACL operation"),
-        ("--permission-type", ACLPermissionType, "ACL permission type"),
-        ("--resource-type", ResourceType, "Resource type"),
-        ("--pattern-type", ACLResourcePatternType, "Resource pattern type"),
-    ):
-        if name == "--pattern-type":
-            parser.add_argument(
-                "--resource-name", type=str, default=None, help="Resource name (* wildcards accepted)"
-            )
-        parser.add_argument(
-            name, type=str, default="any", choices=_names(members), help=f"{what} (default: any)"
-        )
-
-
-def add_acl_args(parser: Parser, required: bool = False) -> None:
-    parser.add_argument("--principal", type=str, required=required, help="ACL principal (e.g. User:alice)")
-    parser.add_argument("--host", type=str, default="*", help="ACL host (default: *)")
-    parser.add_argument(
-        "--operation", type=str, required=required, choices=_names(ACLOperation), help="ACL operation"
-    )
-    parser.add_argument(
-        "--permission-type",
-        type=str,
-        default="allow",
-        choices=_names(ACLPermissionType),
-        help="ACL permission type (default: allow)",
-    )
-    parser.add_argument(
-        "--resource-type", type=str, required=required, choices=_names(ResourceType), help="Resource type"
-    )
-    parser.add_argument(
-        "--resource-name", type=str, required=required, help="Resource name (* wildcards accepted)"
-    )
-    parser.add_argument(
-        "--pattern-type",
-        type=str,
-        default="literal",
-        choices=_names(ACLResourcePatternType),
-        help="Resource pattern type (default: literal)",
-    )
+_PRINCIPAL = "ACL principal (e.g. User:alice)"
+_NAME = "Resource name (* wildcards accepted)"
+_OF_FILTER = (
+    text("--principal", _PRINCIPAL),
+    text("--host", "ACL host (default: match any)"),
+    _choice("--operation", ACLOperation, "ACL operation", default="any"),
+    _choice("--permission-type", ACLPermissionType, "ACL permission type", default="any"),
+    _choice("--resource-type", ResourceType, "Resource type", default="any"),
+    text("--resource-name", _NAME),
+    _choice("--pattern-type", ACLResourcePatternType, "Resource pattern type", default="any"),
+)
+_OF_ACL = (
+    text("--principal", _PRINCIPAL, required=True),
+    text("--host", "ACL host (default: *)", default="*"),
+    _choice("--operation", ACLOperation, "ACL operation", required=True),
+    _choice("--permission-type", ACLPermissionType, "ACL permission type", default="allow"),
+    _choice("--resource-type", ResourceType, "Resource type", required=True),
+    text("--resource-name", _NAME, required=True),
+    _choice("--pattern-type", ACLResourcePatternType, "Resource pattern type", default="literal"),
+)
 
 
 def _made(args: Any, acl: Any, pattern: Any) -> Any:
@@ -81,67 +60,32 @@ def _made(args: Any, acl: Any, pattern: Any) -> Any:
     )
 
 
-def acl_filter_from_args(args: Any) -> ACLFilter:
+def _filter_from(args: Any) -> Any:
     return _made(args, ACLFilter, ResourcePatternFilter)
 
 
-def acl_from_args(args: Any) -> ACL:
+@command("describe", "Describe Kafka ACLs", *_OF_FILTER)
+def describe_acls(client: Any, args: Any) -> list[str]:
+    acls, _ = client.describe_acls(_filter_from(args))
+    return [repr(acl) for acl in acls]
+
+
+@command("create", "Create Kafka ACLs", *_OF_ACL)
+def create_acls(client: Any, args: Any) -> dict[str, list[str]]:
     args.host = args.host or "*"
-    return _made(args, ACL, ResourcePattern)
+    result = client.create_acls([_made(args, ACL, ResourcePattern)])
+    return {
+        "succeeded": [repr(acl) for acl in result["succeeded"]],
+        "failed": [str(error) for error in result["failed"]],
+    }
 
 
-class DescribeACLs(Command):
-    COMMAND = "describe"
-    HELP = "Describe Kafka ACLs"
-
-    @classmethod
-    def add_arguments(cls, parser: Parser) -> None:
-        add_acl_filter_args(parser)
-
-    @classmethod
-    def command(cls, client: Any, args: Any) -> list[str]:
-        acls, _ = client.describe_acls(acl_filter_from_args(args))
-        return [repr(acl) for acl in acls]
+@command("delete", "Delete Kafka ACLs", *_OF_FILTER)
+def delete_acls(client: Any, args: Any) -> list[dict[str, Any]]:
+    return [
+        {"filter": repr(acl_filter), "deleted": [repr(acl) for acl in deleted], "error": str(error)}
+        for acl_filter, deleted, error in client.delete_acls([_filter_from(args)])
+    ]
 
 
-class CreateACLs(Command):
-    COMMAND = "create"
-    HELP = "Create Kafka ACLs"
-
-    @classmethod
-    def add_arguments(cls, parser: Parser) -> None:
-        add_acl_args(parser, required=True)
-
-    @classmethod
-    def command(cls, client: Any, args: Any) -> dict[str, list[str]]:
-        result = client.create_acls([acl_from_args(args)])
-        return {
-            "succeeded": [repr(acl) for acl in result["succeeded"]],
-            "failed": [str(error) for error in result["failed"]],
-        }
-
-
-class DeleteACLs(Command):
-    COMMAND = "delete"
-    HELP = "Delete Kafka ACLs"
-
-    @classmethod
-    def add_arguments(cls, parser: Parser) -> None:
-        add_acl_filter_args(parser)
-
-    @classmethod
-    def command(cls, client: Any, args: Any) -> list[dict[str, Any]]:
-        return [
-            {
-                "filter": repr(acl_filter),
-                "deleted": [repr(acl) for acl in deleted],
-                "error": str(error),
-            }
-            for acl_filter, deleted, error in client.delete_acls([acl_filter_from_args(args)])
-        ]
-
-
-class ACLsCommandGroup(CommandGroup):
-    GROUP = "acls"
-    HELP = "Manage Kafka ACLs"
-    COMMANDS = (DescribeACLs, CreateACLs, DeleteACLs)
+ACLS = CommandGroup("acls", "Manage Kafka ACLs", (describe_acls, create_acls, delete_acls))

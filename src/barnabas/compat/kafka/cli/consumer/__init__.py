@@ -7,31 +7,23 @@ import logging
 from collections.abc import Sequence
 
 from barnabas.compat import kafka
-from barnabas.compat.kafka.cli._arguments import begin, parser_for
-from barnabas.compat.kafka_python.generations import generation
+from barnabas.compat.kafka.cli._argument import add_group, text, texts
+from barnabas.compat.kafka.cli._parts import begin, parser_for
+from barnabas.compat.kafka_engine.generations import generation
 
 _FORMATS = ("str", "raw", "full")
 
 
 def main_parser(prog: str | None = None) -> argparse.ArgumentParser:
     parser = parser_for("consumer", prog)
-    options = parser.add_argument_group("consumer options")
-    options.add_argument(
-        *("-t", "--topic"), type=str, action="append", dest="topics", required=True, help="subscribe to topic"
-    )
-    options.add_argument(
-        *("-g", "--group"),
-        type=str,
-        required=generation().cli_consumer_needs_group,
-        help="consumer group",
-    )
-    if generation().cli_arguments_are_shared:
-        options.add_argument(
-            *("-i", "--group-instance-id"), type=str, help="static group membership identifier"
-        )
-    options.add_argument("-f", "--format", type=str, default="str", help="output format: str|raw|full")
-    options.add_argument(
-        "--encoding", type=str, default="utf-8", help="encoding to use for str output decode()"
+    instance = text("-i --group-instance-id", "static group membership identifier")
+    add_group(
+        *(parser, "consumer options"),
+        texts("-t --topic", "topics", "subscribe to topic", required=True),
+        text("-g --group", "consumer group", required=generation().cli_consumer_needs_group),
+        *([instance] if generation().cli_arguments_are_shared else []),
+        text("-f --format", "output format: str|raw|full", default="str"),
+        text("--encoding", "encoding to use for str output decode()", default="utf-8"),
     )
     return parser
 

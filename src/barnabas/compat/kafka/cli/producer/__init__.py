@@ -9,14 +9,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from barnabas.compat import kafka
-from barnabas.compat.kafka.cli._arguments import begin, parser_for
+from barnabas.compat.kafka.cli._argument import add_group, text
+from barnabas.compat.kafka.cli._parts import begin, parser_for
 
 
 def main_parser(prog: str | None = None) -> argparse.ArgumentParser:
     parser = parser_for("producer", prog)
-    options = parser.add_argument_group("producer options")
-    options.add_argument("-t", "--topic", type=str, required=True, help="publish to topic")
-    options.add_argument("--encoding", type=str, default="utf-8", help="byte encoding for produced messages")
+    add_group(
+        *(parser, "producer options"),
+        text("-t --topic", "publish to topic", required=True),
+        text("--encoding", "byte encoding for produced messages", default="utf-8"),
+    )
     return parser
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from barnabas.compat.kafka.coordinator.assignors.abstract import RebalanceProtocol
 from barnabas.compat.kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
-from barnabas.settings.table import AssignorName
 
 
 class CooperativeStickyAssignor(StickyPartitionAssignor):
@@ -12,7 +11,7 @@ class CooperativeStickyAssignor(StickyPartitionAssignor):
 
     name = "cooperative-sticky"
     version = 1
-    core_name: AssignorName = "cooperative-sticky"
+    core_name = "cooperative-sticky"
 
     def supported_protocols(self) -> list[RebalanceProtocol]:
         return [RebalanceProtocol.COOPERATIVE]

@@ -7,8 +7,8 @@ from typing import Any
 
 from barnabas.compat.kafka.errors import QuotaViolationError  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]
 from barnabas.compat.kafka.metrics.kafka_metric import KafkaMetric
-from barnabas.compat.kafka_python.generations import generation
-from barnabas.compat.kafka_python.measure.clock import now_ms
+from barnabas.compat.kafka_engine.generations import generation
+from barnabas.compat.kafka_engine.metrics.clock import now_ms
 
 
 class Sensor:

@@ -1,23 +1,3 @@
-"""SASL mechanisms by their names."""
+"""SASL mechanisms by their names, where kafka-python 3 has them."""
 
-from barnabas.compat.kafka_python.network.sasl import (
-    SASL_MECHANISMS,
-    SaslMechanismAwsMskIam,
-    SaslMechanismGSSAPI,
-    SaslMechanismOAuth,
-    SaslMechanismPlain,
-    SaslMechanismScram,
-    get_sasl_mechanism,
-    register_sasl_mechanism,
-)
-
-__all__ = [
-    "SASL_MECHANISMS",
-    "SaslMechanismAwsMskIam",
-    "SaslMechanismGSSAPI",
-    "SaslMechanismOAuth",
-    "SaslMechanismPlain",
-    "SaslMechanismScram",
-    "get_sasl_mechanism",
-    "register_sasl_mechanism",
-]
+from barnabas.compat.kafka.sasl import *  # noqa: F403

@@ -1,5 +1,5 @@
 """What all SASL mechanisms are."""
 
-from barnabas.compat.kafka_python.network.sasl import SaslMechanism
+from barnabas.compat.kafka_engine.network.sasl import SaslMechanism
 
 __all__ = ["SaslMechanism"]

@@ -1,5 +1,5 @@
 """SASL GSSAPI."""
 
-from barnabas.compat.kafka_python.network.sasl import SaslMechanismGSSAPI
+from barnabas.compat.kafka_engine.network.sasl import SaslMechanismGSSAPI
 
 __all__ = ["SaslMechanismGSSAPI"]

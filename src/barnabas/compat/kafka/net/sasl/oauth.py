@@ -1,5 +1,5 @@
 """SASL OAUTHBEARER."""
 
-from barnabas.compat.kafka_python.network.sasl import AbstractTokenProvider, SaslMechanismOAuth
+from barnabas.compat.kafka_engine.network.sasl import AbstractTokenProvider, SaslMechanismOAuth
 
 __all__ = ["AbstractTokenProvider", "SaslMechanismOAuth"]

@@ -1,5 +1,5 @@
 """SASL PLAIN."""
 
-from barnabas.compat.kafka_python.network.sasl import SaslMechanismPlain
+from barnabas.compat.kafka_engine.network.sasl import SaslMechanismPlain
 
 __all__ = ["SaslMechanismPlain"]

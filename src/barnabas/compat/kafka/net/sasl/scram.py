@@ -1,5 +1,5 @@
 """SASL SCRAM."""
 
-from barnabas.compat.kafka_python.network.sasl import SaslMechanismScram
+from barnabas.compat.kafka_engine.network.sasl import SaslMechanismScram
 
 __all__ = ["SaslMechanismScram"]

@@ -7,12 +7,9 @@ from barnabas.compat.kafka.protocol.admin.acl import ACLPermissionType as ACLPer
 from barnabas.compat.kafka.protocol.admin.acl import ACLResourcePatternType as ACLResourcePatternType
 from barnabas.compat.kafka.protocol.admin.acl import ACLResourceType as ACLResourceType
 from barnabas.compat.kafka.protocol.admin.topics import ElectionType as ElectionType
-from barnabas.compat.kafka_python.wire.message_modules import MessageModule
+from barnabas.compat.kafka_engine.wire.message_modules import message_module
 
-_messages = MessageModule(
+__getattr__ = message_module(
     __name__,
     *("ACLOperation", "ACLPermissionType", "ACLResourcePatternType", "ACLResourceType", "ElectionType"),
 )
-__all__ = _messages.names  # pyright: ignore[reportUnsupportedDunderAll] each generation has its own
-__getattr__ = _messages.find
-__dir__ = _messages.listed

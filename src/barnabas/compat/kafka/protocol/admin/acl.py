@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any
 
-from barnabas.compat.kafka_python.generations import generation
-from barnabas.compat.kafka_python.wire.message_modules import MessageModule
+from barnabas.compat.kafka_engine.generations import generation
+from barnabas.compat.kafka_engine.wire.message_modules import message_module
 
 
 class ACLPermissionType(IntEnum):
@@ -33,9 +33,6 @@ ACLResourceType: Any = IntEnum("ResourceType", generation().acl_resource_types, 
 ACLOperation: Any = IntEnum("ACLOperation", generation().acl_operations, module=__name__)
 """What an ACL is about. ANY is for filters."""
 
-_messages = MessageModule(
+__getattr__ = message_module(
     __name__, *("ACLResourceType", "ACLResourcePatternType", "ACLOperation", "ACLPermissionType")
 )
-__all__ = _messages.names  # pyright: ignore[reportUnsupportedDunderAll] each generation has its own
-__getattr__ = _messages.find
-__dir__ = _messages.listed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from barnabas.compat.kafka_python.wire.message_modules import MessageModule
+from barnabas.compat.kafka_engine.wire.message_modules import message_module
 
 
 class ElectionType(IntEnum):
@@ -15,7 +15,4 @@ class ElectionType(IntEnum):
     UNCLEAN = 1
 
 
-_messages = MessageModule(__name__, "ElectionType")
-__all__ = _messages.names  # pyright: ignore[reportUnsupportedDunderAll] each generation has its own
-__getattr__ = _messages.find
-__dir__ = _messages.listed
+__getattr__ = message_module(__name__, "ElectionType")

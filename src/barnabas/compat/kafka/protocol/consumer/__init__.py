@@ -16,14 +16,11 @@ from barnabas.compat.kafka.protocol.consumer.offsets import IsolationLevel as Is
 from barnabas.compat.kafka.protocol.consumer.offsets import OffsetResetStrategy as OffsetResetStrategy
 from barnabas.compat.kafka.protocol.consumer.offsets import OffsetSpec as OffsetSpec
 from barnabas.compat.kafka.protocol.consumer.offsets import OffsetTimestamp as OffsetTimestamp
-from barnabas.compat.kafka_python.wire.message_modules import MessageModule
+from barnabas.compat.kafka_engine.wire.message_modules import message_module
 
-_messages = MessageModule(
+__getattr__ = message_module(
     __name__,
     *("ConsumerProtocolAssignment", "ConsumerProtocolSubscription", "ConsumerProtocolType"),
     *("DEFAULT_GENERATION_ID", "UNKNOWN_MEMBER_ID"),
     *("UNKNOWN_OFFSET", "OffsetResetStrategy", "IsolationLevel", "OffsetSpec", "OffsetTimestamp"),
 )
-__all__ = _messages.names  # pyright: ignore[reportUnsupportedDunderAll] each generation has its own
-__getattr__ = _messages.find
-__dir__ = _messages.listed

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from barnabas.compat.kafka_python.wire.message_modules import MessageModule
+from barnabas.compat.kafka_engine.wire.message_modules import message_module
 
 DEFAULT_GENERATION_ID = -1
 UNKNOWN_MEMBER_ID = ""
 
-_messages = MessageModule(__name__, "DEFAULT_GENERATION_ID", "UNKNOWN_MEMBER_ID")
-__all__ = _messages.names  # pyright: ignore[reportUnsupportedDunderAll] each generation has its own
-__getattr__ = _messages.find
-__dir__ = _messages.listed
+__getattr__ = message_module(__name__, "DEFAULT_GENERATION_ID", "UNKNOWN_MEMBER_ID")

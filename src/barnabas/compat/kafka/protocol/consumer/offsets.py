@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from barnabas.compat.kafka.util import EnumHelper
-from barnabas.compat.kafka_python.wire.message_modules import MessageModule
+from barnabas.compat.kafka_engine.wire.message_modules import message_module
 
 UNKNOWN_OFFSET = -1
 
@@ -49,9 +49,6 @@ class OffsetTimestamp(int):
         return f"OffsetTimestamp({int(self)})"
 
 
-_messages = MessageModule(
+__getattr__ = message_module(
     __name__, *("UNKNOWN_OFFSET", "OffsetResetStrategy", "IsolationLevel", "OffsetSpec", "OffsetTimestamp")
 )
-__all__ = _messages.names  # pyright: ignore[reportUnsupportedDunderAll] each generation has its own
-__getattr__ = _messages.find
-__dir__ = _messages.listed

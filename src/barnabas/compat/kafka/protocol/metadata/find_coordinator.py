@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from barnabas.compat.kafka.util import EnumHelper
-from barnabas.compat.kafka_python.wire.message_modules import MessageModule
+from barnabas.compat.kafka_engine.wire.message_modules import message_module
 
 
 class CoordinatorType(EnumHelper, IntEnum):
@@ -16,7 +16,4 @@ class CoordinatorType(EnumHelper, IntEnum):
     SHARE = 2
 
 
-_messages = MessageModule(__name__, "CoordinatorType")
-__all__ = _messages.names  # pyright: ignore[reportUnsupportedDunderAll] each generation has its own
-__getattr__ = _messages.find
-__dir__ = _messages.listed
+__getattr__ = message_module(__name__, "CoordinatorType")

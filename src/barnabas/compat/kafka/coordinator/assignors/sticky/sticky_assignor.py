@@ -1,33 +1,12 @@
 """StickyPartitionAssignor."""
 
-# They are methods of the classes here, and of objects where programs make their own.
-# pyright: reportIncompatibleMethodOverride=false, reportIncompatibleVariableOverride=false, reportAssignmentType=false
-
 from __future__ import annotations
 
-from typing import Any
-
-from barnabas.compat.kafka.coordinator.assignors.abstract import AbstractPartitionAssignor
-from barnabas.compat.kafka_python.consume.assignors import divide
-from barnabas.compat.kafka_python.consume.membership import subscribed
-from barnabas.settings.table import AssignorName
+from barnabas.compat.kafka.coordinator.assignors._of_core import CoreAssignor
 
 
-class StickyPartitionAssignor(AbstractPartitionAssignor):
+class StickyPartitionAssignor(CoreAssignor):
     """As even as can be with few changes of owner (KIP-54)."""
 
     name = "sticky"
-    version = 0
-    core_name: AssignorName = "sticky"
-
-    @classmethod
-    def assign(cls, cluster: Any, members: Any) -> Any:
-        return divide(cls.core_name, cluster, members)
-
-    @classmethod
-    def metadata(cls, topics: Any) -> Any:
-        return subscribed(topics)
-
-    @classmethod
-    def on_assignment(cls, assignment: Any, generation: int = -1) -> None:
-        """The core knows it already."""
+    core_name = "sticky"

@@ -1,1 +1,0 @@
-"""What librdkafka's clients ask the cluster: metadata, topics, requests of the administration."""

@@ -1,0 +1,1 @@
+"""The events of librdkafka's clients, which their programs' callbacks get, and their statistics."""

@@ -1,1 +1,0 @@
-"""What librdkafka's clients tell their programs: events and statistics."""
