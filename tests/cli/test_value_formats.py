@@ -116,7 +116,10 @@ def test_options_that_mean_nothing_together_are_refused(cli: Cli, created: Creat
     name = created()
     for options, message in (
         (["--value-schema", order], "--value-schema means nothing without --value-format"),
-        (["--value-format", "xml"], "--value-format is one of avro, json, protobuf, short, int,"),
+        (
+            ["--value-format", "xml"],
+            "--value-format is one of avro, json, protobuf, raw-avro, raw-protobuf, short,",
+        ),
         (["--value-format", "avro", "--value-version", "x"], "--value-version is a number or latest"),
     ):
         failed = cli("consume", name, *options, "--until-end", ok=False)

@@ -51,7 +51,7 @@ def scan(
     Ends with status 1 if anything breaks or cannot be read, else with 0.
     """
     # Here and not above, since no other command should wait for it.
-    from barnabas.compat.kafka_python.generations import generation_of
+    from barnabas.compat.kafka_engine.generations import generation_of
     from barnabas.errors import InvalidSettingError
     from barnabas.migrate.findings import Effect
     from barnabas.migrate.kafka_python import ORDER

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,22 @@ import typer
 
 import barnabas
 from barnabas.cli import completion
+from barnabas.cli.formats.lines import LineFormats, line_formats
+from barnabas.cli.formats.options import (
+    KeyFormat,
+    KeyMessage,
+    KeySchema,
+    KeySubject,
+    KeyVersion,
+    RegistryUrl,
+    Side,
+    SideOptions,
+    ValueFormat,
+    ValueMessage,
+    ValueSchema,
+    ValueSubject,
+    ValueVersion,
+)
 from barnabas.cli.options import (
     AsJson,
     Bootstrap,
@@ -25,22 +41,9 @@ from barnabas.cli.options import (
 from barnabas.cli.output import note, plural, print_json
 from barnabas.cli.producing.json_records import JsonRecord, json_record
 from barnabas.cli.producing.pieces import delimiter_of, pieces_of
+from barnabas.cli.producing.rows import check, records_of
+from barnabas.cli.producing.throttle import Throttle
 from barnabas.cli.times import timestamp_ms
-from barnabas.cli.value_formats import (
-    KeyFormat,
-    KeySchema,
-    KeySubject,
-    KeyVersion,
-    LineFormats,
-    RegistryUrl,
-    Side,
-    SideOptions,
-    ValueFormat,
-    ValueSchema,
-    ValueSubject,
-    ValueVersion,
-    line_formats,
-)
 from barnabas.errors import MisuseError
 from barnabas.settings.table import ProducerConfig
 from barnabas.values import frozen
@@ -97,6 +100,18 @@ def produce(
             "prints them.",
         ),
     ] = False,
+    rows: Annotated[
+        bool,
+        typer.Option(
+            "--rows",
+            help="Each row of --file, a .csv or .parquet file, is a record: with a column value, its columns "
+            "are key, value, headers, partition, timestamp, as consume --output writes them; else a row is a "
+            "value of JSON.",
+        ),
+    ] = False,
+    key_column: Annotated[
+        str | None, typer.Option("--key-column", metavar="NAME", help="With --rows: what the key is.")
+    ] = None,
     key_separator: Annotated[
         str | None,
         typer.Option(
@@ -129,15 +144,20 @@ def produce(
             "--transaction", help="All records in one transaction: they are there at once, or none."
         ),
     ] = False,
+    records_per_second: Annotated[
+        float | None, typer.Option("--records-per-second", min=0.1, help="At most so many.")
+    ] = None,
     value_format: ValueFormat = None,
     key_format: KeyFormat = None,
     registry_url: RegistryUrl = None,
     value_subject: ValueSubject = None,
     value_version: ValueVersion = None,
     value_schema: ValueSchema = None,
+    value_message: ValueMessage = None,
     key_subject: KeySubject = None,
     key_version: KeyVersion = None,
     key_schema: KeySchema = None,
+    key_message: KeyMessage = None,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
@@ -148,6 +168,12 @@ def produce(
         raise UsageError("--key and --key-separator exclude each other: choose where keys come from")
     if json_lines and (key is not None or key_separator is not None or whole):
         raise UsageError("--json-lines excludes --key, --key-separator and --whole: the lines have the keys")
+    if rows and (json_lines or key_separator is not None or whole):
+        raise UsageError("--rows excludes --json-lines, --key-separator and --whole")
+    if key_column is not None and not rows:
+        raise UsageError("--key-column is for --rows")
+    if rows:
+        check(file or ())
     divider = delimiter_of(delimiter, "--delimiter")
     maker = _RecordMaker(
         key=None if key is None else key.encode(),
@@ -162,26 +188,27 @@ def produce(
         is_value_json=value_format is not None,
     )
     sides: dict[Side, SideOptions] = {
-        "key": SideOptions(key_format, key_subject, key_version, key_schema),
-        "value": SideOptions(value_format, value_subject, value_version, value_schema),
+        "key": SideOptions(key_format, key_subject, key_version, key_schema, key_message),
+        "value": SideOptions(value_format, value_subject, value_version, value_schema, value_message),
     }
     settings = client_settings(ProducerConfig, bootstrap, command_config, setting)
     if transaction:
         settings.setdefault("transactional_id", f"barnabas-produce-{uuid.uuid4()}")
     elif "transactional_id" in settings:
         raise UsageError("transactional_id means nothing without --transaction")
-    sending = _Sending(topic, Deliveries(), is_transaction=transaction)
+    throttle = None if records_per_second is None else Throttle(records_per_second)
+    sending = _Sending(topic, Deliveries(), throttle, is_transaction=transaction)
     producer = barnabas.Producer(**settings)
     with (
         sending.told_on_failure(),
         producer,
         line_formats(topic, sides, registry_url, command_config, setting) as formats,
-        pieces_of(file or (), divider, is_whole=whole) as pieces,
+        _records(maker, file or (), divider, key_column, are_rows=rows, is_whole=whole) as records,
     ):
         if transaction:
             producer.init_transactions()
         with producer.transaction() if transaction else nullcontext():
-            sending.send(producer, maker, formats, pieces)
+            sending.send(producer, formats, records)
             sending.is_sent = True
     if as_json:
         print_json({"topic": topic, "records": sending.deliveries.count})
@@ -208,13 +235,7 @@ class _RecordMaker:
         """Raises: UsageError, SerializationError (name the line)."""
         if self.is_json:
             found = json_record(piece, number, is_key_json=self.is_key_json, is_value_json=self.is_value_json)
-            return JsonRecord(
-                found.key,
-                self._value(found.value),
-                [*self.headers, *found.headers],
-                found.partition if self.partition is None else self.partition,
-                found.timestamp if self.timestamp is None else self.timestamp,
-            )
+            return self.with_what_all_have(found)
         key, value = self.key, piece
         if self.separator is not None:
             key, separator, value = piece.partition(self.separator)
@@ -222,8 +243,35 @@ class _RecordMaker:
                 raise UsageError(f"line {number} has no key separator {self.separator_text!r}")
         return JsonRecord(key, self._value(value), [*self.headers], self.partition, self.timestamp)
 
+    def with_what_all_have(self, found: JsonRecord) -> JsonRecord:
+        """What the options say of all records, for one that says for itself what it is."""
+        return JsonRecord(
+            found.key if self.key is None else self.key,
+            self._value(found.value),
+            [*self.headers, *found.headers],
+            found.partition if self.partition is None else self.partition,
+            found.timestamp if self.timestamp is None else self.timestamp,
+        )
+
     def _value(self, value: bytes | None) -> bytes | None:
         return None if self.has_tombstones and not value else value
+
+
+@contextmanager
+def _records(
+    maker: _RecordMaker,
+    files: Sequence[Path],
+    divider: bytes,
+    key_column: str | None,
+    *,
+    are_rows: bool,
+    is_whole: bool,
+) -> Generator[Iterable[JsonRecord]]:
+    if are_rows:
+        yield map(maker.with_what_all_have, records_of(files, key_column))
+        return
+    with pieces_of(files, divider, is_whole=is_whole) as pieces:
+        yield (maker.record(piece, number) for number, piece in enumerate(pieces, 1))
 
 
 @dataclass
@@ -232,15 +280,15 @@ class _Sending:
 
     topic: str
     deliveries: Deliveries
+    throttle: Throttle | None
     is_transaction: bool
     is_sent: bool = False
 
-    def send(
-        self, producer: Producer, maker: _RecordMaker, formats: LineFormats, pieces: Iterable[bytes]
-    ) -> None:
+    def send(self, producer: Producer, formats: LineFormats, records: Iterable[JsonRecord]) -> None:
         deliveries = self.deliveries
-        for number, piece in enumerate(pieces, 1):
-            record = maker.record(piece, number)
+        for number, record in enumerate(records, 1):
+            if self.throttle is not None:
+                self.throttle.wait(1)
             key = formats.write("key", record.key, number)
             value = formats.write("value", record.value, number)
             deliveries.begun += 1

@@ -239,7 +239,7 @@ def test_share_groups_are_reset_described_and_deleted(
     name = made()
     here("produce", name, input="a\nb\nc\n")
     tried = rows("share-groups", "reset-offsets", name, "--topic", name, "--to-offset", "2", "--dry-run")
-    assert tried == [{"topic": name, "partition": 0, "new_offset": 2}]
+    assert tried == [{"topic": name, "partition": 0, "start_offset": None, "new_offset": 2}]
     here("share-groups", "reset-offsets", name, "--topic", name, "--to-offset", "2", "--yes")
     assert {"group": name, "state": "Empty"} in rows("share-groups", "list")
     found = json.loads(here("share-groups", "describe", name, "--json").stdout)
@@ -301,3 +301,13 @@ def test_what_cannot_be_meant_is_refused(here: Here, arguments: list[str], compl
     assert done.returncode == 1
     assert complaint in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_versions_of_apis_are_listed_once_where_all_brokers_speak_them_alike(
+    rows: Callable[..., Any], embedded_broker: EmbeddedBroker
+) -> None:
+    found = {row["api"]: row for row in rows("brokers", "api-versions")}
+    assert found["Produce"]["brokers"] == [1]
+    assert found["Produce"]["highest"] >= 12
+    assert found.keys() >= {"Fetch", "ListOffsets", "ShareFetch", "DescribeQuorum"}
+    assert rows("brokers", "api-versions", "--broker", "1") == list(found.values())

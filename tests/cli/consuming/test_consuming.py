@@ -11,8 +11,8 @@ import pytest
 
 from barnabas import Admin, Producer, Record
 from barnabas.cli.consuming.progress import Rates
+from barnabas.cli.formats.records import as_by_kcat, templated
 from barnabas.cli.options import UsageError
-from barnabas.cli.record_format import as_by_kcat, templated
 from barnabas.testing import EmbeddedBroker
 
 Here = Callable[..., Any]
@@ -182,7 +182,10 @@ def test_a_letter_that_kcat_does_not_know_is_refused() -> None:
         (["t", "-o", "s@soon"], "--offset 'soon' is no time"),
         (["t", "-g", "g", "-o", "2h"], "--group takes its own partitions and offsets"),
         (["t", "--since", "soon"], "--since 'soon' is no time"),
-        (["t", "--since", "1h", "-o", "1"], "--from-beginning, --offset and --since exclude each other"),
+        (
+            ["t", "--since", "1h", "-o", "1"],
+            "--from-beginning, --offset, --since and --tail exclude each other",
+        ),
         (["t", "--match-value", "["], "--match-value '[' is no regular expression"),
         (["t", "--match-header", "=a"], "--match-header '=a' is neither NAME nor NAME=REGEX"),
         (["t", "-f", "%s", "--json"], "choose one way to print"),

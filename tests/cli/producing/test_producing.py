@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.cli.plain_formats import PLAIN_FORMATS
+from barnabas.cli.formats.plain import PLAIN_FORMATS
 from barnabas.cli.producing.pieces import delimiter_of
 
 Here = Callable[..., Any]

@@ -14,7 +14,9 @@ from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, Usa
 from barnabas.cli.output import note, print_json, print_rows
 from barnabas.client.admin.types import FeatureUpdate, QuorumReplica, RaftVoterEndpoint, UpgradeType
 
-brokers = typer.Typer(help="List brokers, and forget those that are gone.", no_args_is_help=True)
+brokers = typer.Typer(
+    help="List brokers and the APIs that they speak, and forget those that are gone.", no_args_is_help=True
+)
 quorum = typer.Typer(help="The controllers that keep the cluster's metadata.", no_args_is_help=True)
 features = typer.Typer(help="List, raise and lower the levels of features.", no_args_is_help=True)
 
@@ -68,6 +70,31 @@ def list_brokers(
         for node in found.nodes
     ]
     print_rows(("id", "host", "port", "rack", "controller", "fenced"), rows, as_json=as_json)
+
+
+@brokers.command("api-versions")
+def api_versions(
+    broker: Annotated[
+        int | None,
+        typer.Option("--broker", help="Of this one; else of all.", autocompletion=completion.brokers),
+    ] = None,
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
+    setting: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print which versions of each API brokers speak. Those that all speak alike have one row."""
+    with admin_client(bootstrap, command_config, setting) as admin:
+        ids = [node.node_id for node in admin.describe_cluster().nodes] if broker is None else [broker]
+        found = {each: admin.describe_api_versions(node_id=each) for each in ids}
+    rows: list[tuple[Any, ...]] = []
+    for api in sorted({api for versions in found.values() for api in versions}):
+        spoken = {each: versions.get(api) for each, versions in found.items()}
+        if len(set(spoken.values())) == 1:
+            rows.append((api, ids, *(spoken[ids[0]] or (None, None))))
+        else:
+            rows += [(api, [each], *(versions or (None, None))) for each, versions in spoken.items()]
+    print_rows(("api", "brokers", "lowest", "highest"), rows, as_json=as_json)
 
 
 @brokers.command()

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
 
@@ -90,7 +90,9 @@ def partitions_in(admin: Admin, texts: Sequence[str], option: str) -> list[Topic
     return chosen
 
 
-def ends_of(admin: Admin, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+def ends_of(
+    admin: Admin, partitions: Iterable[TopicPartition], end: Literal["earliest", "latest"] = "latest"
+) -> dict[TopicPartition, int]:
     """Of those that are there and have a leader, which nobody else can be asked in place of."""
     wanted = set(partitions)
     topics = sorted({each.topic for each in wanted})
@@ -104,7 +106,7 @@ def ends_of(admin: Admin, partitions: Iterable[TopicPartition]) -> dict[TopicPar
         for info in topic.partitions
         if info.leader >= 0 and (partition := TopicPartition(info.topic, info.partition)) in wanted
     ]
-    return {tp: found.offset for tp, found in admin.list_offsets(dict.fromkeys(led, "latest")).items()}
+    return {tp: found.offset for tp, found in admin.list_offsets(dict.fromkeys(led, end)).items()}
 
 
 def numbers_in(text: str, option: str) -> list[int]:

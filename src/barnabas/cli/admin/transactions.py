@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,7 +22,7 @@ app = typer.Typer(help="List, describe, find hanging transactions, and end them.
 
 # What the coordinator counts as open.
 _OPEN = ("Ongoing", "PrepareCommit", "PrepareAbort")
-_DEFAULT_MINUTES = 15
+DEFAULT_MINUTES = 15
 
 
 @app.command("list")
@@ -124,7 +125,7 @@ def find_hanging(
     ] = None,
     minutes: Annotated[
         float, typer.Option("--open-for", metavar="MINUTES", help="Those open for longer.")
-    ] = _DEFAULT_MINUTES,
+    ] = DEFAULT_MINUTES,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
@@ -133,15 +134,8 @@ def find_hanging(
     """Print transactions that are open in a partition, and of which no coordinator knows any more."""
     with admin_client(bootstrap, command_config, setting) as admin:
         chosen = partitions_in(admin, partitions or admin.list_topics(), "TOPIC")
-        before = time.time() * 1000 - minutes * 60_000
-        open_ones = [
-            (tp, each)
-            for tp, states in sorted(admin.describe_producers(chosen).items())
-            for each in states
-            if each.current_transaction_start_offset is not None and each.last_timestamp < before
-        ]
-        known = _known(admin, {each.producer_id for _, each in open_ones})
-    rows = [(*tp, *_producer(each)) for tp, each in open_ones if (each.producer_id, tp) not in known]
+        found = hanging(admin, chosen, minutes)
+    rows = [(*tp, *_producer(each)) for tp, each in found]
     print_rows(_PRODUCER_COLUMNS, rows, as_json=as_json)
 
 
@@ -228,6 +222,21 @@ def _producer(state: ProducerState) -> tuple[int | None, ...]:
         state.coordinator_epoch,
         state.current_transaction_start_offset,
     )
+
+
+def hanging(
+    admin: Admin, partitions: Iterable[TopicPartition], minutes: float = DEFAULT_MINUTES
+) -> list[tuple[TopicPartition, ProducerState]]:
+    """The transactions in these partitions that are open for longer, and of which no coordinator knows."""
+    before = time.time() * 1000 - minutes * 60_000
+    open_ones = [
+        (tp, each)
+        for tp, states in sorted(admin.describe_producers(partitions).items())
+        for each in states
+        if each.current_transaction_start_offset is not None and each.last_timestamp < before
+    ]
+    known = _known(admin, {each.producer_id for _, each in open_ones})
+    return [(tp, each) for tp, each in open_ones if (each.producer_id, tp) not in known]
 
 
 def _known(admin: Admin, producer_ids: set[int]) -> set[tuple[int, TopicPartition]]:

@@ -28,6 +28,10 @@ Start = int | Since | Literal["beginning", "end"]
 
 # A topic that was created a moment ago is known everywhere by then.
 _NEW_TOPIC_SECONDS = 1.0
+_POLL_SECONDS = 0.2
+_RECORDS_A_POLL = 10_000
+# How often a member without partitions looks whether others have read all.
+_COMMITTED_SECONDS = 1.0
 
 
 def start_of(offset: str | None, since: str | None, *, default: Start) -> Start:
@@ -120,6 +124,84 @@ def seek(consumer: Consumer, partitions: Sequence[TopicPartition], start: Start)
         first = consumer.beginning_offsets(partitions)
         for partition, end in consumer.end_offsets(partitions).items():
             consumer.seek(partition, max(end + start, first[partition]))
+
+
+def seek_to_last(consumer: Consumer, partitions: Sequence[TopicPartition], count: int) -> None:
+    """So that the last `count` records of each partition come, however many offsets these take: where a topic
+    is compacted, or has transactions, there are fewer records than offsets."""
+    first, ends = consumer.beginning_offsets(partitions), consumer.end_offsets(partitions)
+    starts: dict[TopicPartition, int] = {}
+    # Of each partition the offsets of the last records that are known, and from where on they are.
+    known: dict[TopicPartition, list[int]] = {partition: [] for partition in partitions}
+    reached = dict(ends)
+    window = count
+    while open_ones := [p for p in partitions if p not in starts]:
+        begins = {p: max(first[p], ends[p] - window) for p in open_ones}
+        for partition, offsets in _offsets_between(consumer, begins, reached).items():
+            known[partition] = (offsets + known[partition])[-count:]
+        for partition in open_ones:
+            reached[partition] = begins[partition]
+            if len(known[partition]) == count or begins[partition] == first[partition]:
+                found = known[partition]
+                starts[partition] = found[0] if found else ends[partition]
+        window *= 4
+    consumer.assign(list(partitions))
+    for partition, offset in starts.items():
+        consumer.seek(partition, offset)
+
+
+def _offsets_between(
+    consumer: Consumer, begins: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, list[int]]:
+    """The offsets at which there are records, of each partition from the first one to before the second."""
+    found: dict[TopicPartition, list[int]] = {partition: [] for partition in begins}
+    left = {partition for partition, offset in begins.items() if offset < ends[partition]}
+    consumer.assign(sorted(left))
+    for partition in left:
+        consumer.seek(partition, begins[partition])
+    while left:
+        for record in consumer.poll(timeout=_POLL_SECONDS, max_records=_RECORDS_A_POLL):
+            place = TopicPartition(record.topic, record.partition)
+            if record.offset < ends[place]:
+                found[place].append(record.offset)
+        done = {partition for partition in left if consumer.position(partition) >= ends[partition]}
+        if done:
+            left -= done
+            # The others go on where they are.
+            at = {partition: consumer.position(partition) for partition in left}
+            consumer.assign(sorted(left))
+            for partition, offset in at.items():
+                consumer.seek(partition, offset)
+    return found
+
+
+class GroupEnds:
+    """The ends that topics had when a member of a group began. Others may read some of the partitions, so
+    they are reached where this member is there in all that it has, or the group has committed them all."""
+
+    def __init__(self, consumer: Consumer, partitions: Sequence[TopicPartition]) -> None:
+        self._consumer = consumer
+        self._offsets = {tp: end for tp, end in consumer.end_offsets(partitions).items() if end > 0}
+        self._looked_at = time.monotonic()
+
+    def are_reached(self) -> bool:
+        mine = [partition for partition in self._consumer.assignment() if partition in self._offsets]
+        if mine:
+            return all(self._consumer.position(tp) >= self._offsets[tp] for tp in mine)
+        if time.monotonic() - self._looked_at < _COMMITTED_SECONDS:
+            return False
+        self._looked_at = time.monotonic()
+        committed = self._consumer.committed(list(self._offsets))
+        return all(
+            (at := committed.get(tp)) is not None and at.offset >= end for tp, end in self._offsets.items()
+        )
+
+    def within(self, records: list[Record]) -> list[Record]:
+        """All: what was given to this member is committed."""
+        return records
+
+    def records_left(self) -> int | None:
+        return None
 
 
 class Ends:

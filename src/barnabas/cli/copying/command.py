@@ -8,14 +8,13 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import barnabas
 from barnabas import TopicPartition
-from barnabas.cli import completion, profiles
+from barnabas.cli import completion
 from barnabas.cli.consuming import bounds
 from barnabas.cli.consuming.filters import record_filter
 from barnabas.cli.consuming.progress import Bar
@@ -30,29 +29,23 @@ from barnabas.cli.copying.accounts import (
 from barnabas.cli.copying.copier import Copier
 from barnabas.cli.copying.names import renamer
 from barnabas.cli.copying.newcomers import Newcomers
-from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError, settings_of_one
+from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError
+from barnabas.cli.other_cluster import (
+    ClusterAddress,
+    ToBootstrap,
+    ToCommandConfig,
+    ToProfile,
+    ToSetting,
+    other_cluster,
+)
 from barnabas.cli.output import note, plural, print_json, print_table
 from barnabas.cli.producing.throttle import Throttle
 from barnabas.cli.times import timestamp_ms
 from barnabas.errors import MissingExtraError
-from barnabas.settings.table import AdminConfig, CommonConfig, ConsumerConfig, ProducerConfig
-from barnabas.values import frozen
+from barnabas.settings.table import AdminConfig, ConsumerConfig, ProducerConfig
 
 if TYPE_CHECKING:
     from barnabas import Consumer
-
-
-@frozen
-class _Cluster:
-    """How one of the two clusters is reached."""
-
-    bootstrap: str | None
-    command_config: Path | None
-    setting: Sequence[str] | None
-    profile: str | None = None
-
-    def settings(self, kind: type[CommonConfig]) -> dict[str, Any]:
-        return settings_of_one(kind, self.bootstrap, self.command_config, self.setting, profile=self.profile)
 
 
 def copy(
@@ -86,33 +79,10 @@ def copy(
     prefix: Annotated[
         str, typer.Option("--prefix", show_default=False, help="Stands before each name at the target.")
     ] = "",
-    to_bootstrap: Annotated[
-        str | None,
-        typer.Option("--to-bootstrap", metavar="HOST:PORT", help="The target, where it is another cluster."),
-    ] = None,
-    to_profile: Annotated[
-        str | None,
-        typer.Option(
-            "--to-profile",
-            metavar="NAME",
-            help="The target, a cluster of `barnabas profile`.",
-            autocompletion=profiles.complete,
-        ),
-    ] = None,
-    to_command_config: Annotated[
-        Path | None,
-        typer.Option(
-            "--to-command-config",
-            metavar="FILE",
-            exists=True,
-            dir_okay=False,
-            help="A properties file of settings for the target.",
-        ),
-    ] = None,
-    to_setting: Annotated[
-        list[str] | None,
-        typer.Option("--to-setting", metavar="NAME=VALUE", help="A setting of the target's clients."),
-    ] = None,
+    to_bootstrap: ToBootstrap = None,
+    to_profile: ToProfile = None,
+    to_command_config: ToCommandConfig = None,
+    to_setting: ToSetting = None,
     create_topics: Annotated[
         bool,
         typer.Option(
@@ -225,11 +195,10 @@ def copy(
     is_wanted = record_filter(match_key, match_value, match_header or ())
     renamed = renamer(to, rename, rename_regex, prefix)
     megabytes = None if megabytes_per_second is None else megabytes_per_second * 1e6
-    source = _Cluster(bootstrap, command_config, setting)
-    is_elsewhere = any(given is not None for given in (to_bootstrap, to_profile, to_command_config))
-    elsewhere = _Cluster(to_bootstrap, to_command_config, to_setting, to_profile or profiles.NO_PROFILE)
-    target = elsewhere if is_elsewhere else source
-    if to_setting and not is_elsewhere:
+    source = ClusterAddress(bootstrap, command_config, setting)
+    elsewhere = other_cluster(to_bootstrap, to_profile, to_command_config, to_setting)
+    target = elsewhere or source
+    if to_setting and elsewhere is None:
         raise UsageError("--to-setting needs a target of its own: give --to-bootstrap, --to-profile or -X")
     with ExitStack() as opened:
         admin = opened.enter_context(barnabas.Admin(**source.settings(AdminConfig)))

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from barnabas import Record
+from barnabas.cli.formats.texts import JsonText, ReadRecord
 from barnabas.cli.options import UsageError
-from barnabas.cli.value_formats import JsonText, ReadRecord
 
 RecordFormat = Callable[[Record | ReadRecord], bytes]
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from barnabas import TopicPartition
+from barnabas.broker_errors import GroupIdNotFoundError
 from barnabas.cli import completion
 from barnabas.cli.admin.common import (
     DryRun,
@@ -16,9 +18,23 @@ from barnabas.cli.admin.common import (
     partitions_in,
     told_dry_run,
 )
+from barnabas.cli.groups.moving import move
+from barnabas.cli.groups.targets import (
+    Export,
+    FromFile,
+    ShiftBy,
+    ToCurrent,
+    ToDatetime,
+    ToEarliest,
+    ToLatest,
+    ToOffset,
+    target_of,
+)
 from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError
 from barnabas.cli.output import nearest, note, plural, print_json, print_rows, print_table
-from barnabas.cli.times import timestamp_ms
+
+if TYPE_CHECKING:
+    from barnabas import Admin
 
 app = typer.Typer(help="List, describe, delete and reset share groups.", no_args_is_help=True)
 
@@ -127,22 +143,23 @@ def delete_offsets(
 def reset_offsets(
     group: Group,
     topic: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             "--topic",
             "-t",
             metavar="TOPIC[:0,1]",
-            help="Where (repeatable).",
+            help="A topic, or some partitions (repeatable); all in which the group stands if left out.",
             autocompletion=completion.topics,
         ),
-    ],
-    to_earliest: Annotated[bool, typer.Option("--to-earliest", help="The oldest record.")] = False,
-    to_latest: Annotated[bool, typer.Option("--to-latest", help="The end.")] = False,
-    to_offset: Annotated[int | None, typer.Option("--to-offset", min=0, help="This offset.")] = None,
-    to_datetime: Annotated[
-        str | None,
-        typer.Option("--to-datetime", metavar="TIME", help="The first record since then: 2h, 2026-01-31."),
     ] = None,
+    to_earliest: ToEarliest = False,
+    to_latest: ToLatest = False,
+    to_current: ToCurrent = False,
+    to_offset: ToOffset = None,
+    to_datetime: ToDatetime = None,
+    shift_by: ShiftBy = None,
+    from_file: FromFile = None,
+    export: Export = None,
     dry_run: DryRun = False,
     yes: Yes = False,
     bootstrap: Bootstrap = None,
@@ -151,24 +168,37 @@ def reset_offsets(
     as_json: AsJson = False,
 ) -> None:
     """Move where a share group without members goes on."""
-    if sum((to_earliest, to_latest, to_offset is not None, to_datetime is not None)) != 1:
-        raise UsageError("give one of --to-earliest, --to-latest, --to-offset and --to-datetime")
-    time_ms = None if to_datetime is None else timestamp_ms(to_datetime, "--to-datetime")
+    target = target_of(
+        to_earliest=to_earliest,
+        to_latest=to_latest,
+        to_current=to_current,
+        to_offset=to_offset,
+        to_datetime=to_datetime,
+        shift_by=shift_by,
+        from_file=from_file,
+    )
     with admin_client(bootstrap, command_config, setting) as admin:
-        chosen = partitions_in(admin, topic, "--topic")
-        first = admin.list_offsets(dict.fromkeys(chosen, "earliest"))
-        end = admin.list_offsets(dict.fromkeys(chosen, "latest"))
-        wanted = {tp: (first if to_earliest else end)[tp].offset for tp in chosen}
-        if to_offset is not None:
-            wanted = {tp: min(max(to_offset, first[tp].offset), end[tp].offset) for tp in chosen}
-        if time_ms is not None:
-            at = admin.list_offsets(dict.fromkeys(chosen, time_ms))
-            wanted |= {tp: found.offset for tp, found in at.items() if found.offset >= 0}
-        print_rows(
-            ("topic", "partition", "new_offset"), [(*tp, wanted[tp]) for tp in chosen], as_json=as_json
+        named = partitions_in(admin, topic, "--topic") if topic else None
+        move(
+            admin,
+            group,
+            target,
+            named,
+            _where(admin, group),
+            lambda wanted: admin.alter_share_group_offsets(group, wanted),
+            now_column="start_offset",
+            export=export,
+            dry_run=dry_run,
+            yes=yes,
+            as_json=as_json,
         )
-        if dry_run:
-            told_dry_run()
-            return
-        confirm(f"move {group} in {plural(len(chosen), 'partition')}", is_sure=yes)
-        admin.alter_share_group_offsets(group, wanted)
+
+
+def _where(admin: Admin, group: str) -> dict[TopicPartition, int]:
+    """Where a group goes on, which may be one that is not there yet."""
+    try:
+        return {
+            tp: at.start_offset for tp, at in admin.list_share_group_offsets({group: None})[group].items()
+        }
+    except GroupIdNotFoundError:
+        return {}

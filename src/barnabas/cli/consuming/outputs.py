@@ -1,0 +1,238 @@
+"""Where `consume` writes records: lines on stdout, and files whose names say what they are.
+
+Owns the columns of these files. Knows nothing of where records come from.
+"""
+
+# PyArrow has no types.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+from barnabas import Record
+from barnabas.cli.consuming.fields import NAMES, FieldPath, fields_of
+from barnabas.cli.formats.columns import RegistrySide
+from barnabas.cli.formats.lines import FormatsByTopic
+from barnabas.cli.formats.options import SIDES, Side
+from barnabas.cli.formats.records import RecordFormat, as_json
+from barnabas.cli.formats.texts import ReadRecord
+from barnabas.cli.options import UsageError
+from barnabas.errors import MissingExtraError
+
+Records = Sequence[Record | ReadRecord]
+SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".parquet")
+# A row group of a Parquet file.
+_ROWS_TOGETHER = 100_000
+
+
+class ReaderGoneError(Exception):
+    """Whoever reads our lines has gone. What could not be written is not committed."""
+
+
+class Output(Protocol):
+    def write(self, records: Records) -> None: ...
+    def close(self) -> None: ...
+
+
+class Lines:
+    """Lines on stdout, until whoever reads them has gone."""
+
+    def __init__(self, stream: BinaryIO, line_of: RecordFormat) -> None:
+        self._stream = stream
+        self._line_of = line_of
+
+    def write(self, records: Records) -> None:
+        """Raises: ReaderGoneError when there is nobody to write to any more, as after `| head`."""
+        try:
+            left = memoryview(b"".join(map(self._line_of, records)))
+            # With PYTHONUNBUFFERED, stdout takes only a part where a signal comes meanwhile.
+            while left:
+                left = left[self._stream.write(left) :]
+            self._stream.flush()
+        except BrokenPipeError:
+            # Python would flush stdout once more at exit, and complain.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise ReaderGoneError from None
+
+    def close(self) -> None:
+        pass
+
+
+class Nothing:
+    """Records are only counted."""
+
+    def write(self, records: Records) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def file_output(
+    path: Path, paths: Sequence[FieldPath], formats: FormatsByTopic, topics: Sequence[str]
+) -> Output:
+    """By the end of its name. `paths`: the fields that are wanted, none for all; `topics`: those that are
+    read, none if they are not known yet. Raises: UsageError, MissingExtraError."""
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise UsageError(f"--output {str(path)!r}: its name ends in none of {', '.join(SUFFIXES)}")
+    if suffix == ".parquet":
+        if paths:
+            raise UsageError("--select is not for Parquet files, which have the columns of their schemas")
+        return _ParquetFile(path, formats, topics)
+    try:
+        stream = path.open("w", encoding="utf-8", newline="")
+    except OSError as error:
+        raise UsageError(f"--output {str(path)!r} cannot be written: {error.strerror}") from None
+    return _CsvFile(stream, paths) if suffix == ".csv" else _JsonFile(stream, paths)
+
+
+def selected(paths: Sequence[FieldPath], *, as_json: bool) -> RecordFormat:
+    """A line with these fields alone: an object of JSON, or divided by tabs."""
+
+    def line_of(record: Record | ReadRecord) -> bytes:
+        fields = fields_of(record)
+        found = {path.text: path.of(fields) for path in paths}
+        if as_json:
+            return json.dumps(found, ensure_ascii=False).encode() + b"\n"
+        return "\t".join(map(_cell, found.values())).encode() + b"\n"
+
+    return line_of
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str) and not {"\t", "\n", "\r"} & set(value):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+class _JsonFile:
+    def __init__(self, stream: Any, paths: Sequence[FieldPath]) -> None:
+        self._stream = stream
+        self._line_of = selected(paths, as_json=True) if paths else as_json
+
+    def write(self, records: Records) -> None:
+        self._stream.write(b"".join(map(self._line_of, records)).decode())
+        self._stream.flush()
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+class _CsvFile:
+    """Keys and values are text, of JSON as it is written; headers are an object of JSON."""
+
+    def __init__(self, stream: Any, paths: Sequence[FieldPath]) -> None:
+        self._stream = stream
+        self._writer = csv.writer(stream, lineterminator="\n")
+        self._paths = paths or [FieldPath(name, "--select") for name in NAMES]
+        self._writer.writerow([path.text for path in self._paths])
+
+    def write(self, records: Records) -> None:
+        for record in records:
+            fields = fields_of(record)
+            self._writer.writerow([_cell_of_csv(path.of(fields)) for path in self._paths])
+        self._stream.flush()
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+def _cell_of_csv(value: Any) -> Any:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list | bool) else value
+
+
+class _ParquetFile:
+    """Keys and values of one topic are columns of their schemas by a registry's format. By another format, or
+    of several topics, they are strings, and without any bytes."""
+
+    def __init__(self, path: Path, formats: FormatsByTopic, topics: Sequence[str]) -> None:
+        try:
+            import pyarrow.parquet as parquet
+        except ImportError:
+            raise MissingExtraError("--output to a Parquet file", "arrow") from None
+        self._parquet = parquet
+        self._path = path
+        self._formats = formats
+        self._topics = topics
+        self._writer: Any = None
+        self._schema: Any = None
+        self._rows: list[Record | ReadRecord] = []
+        try:
+            # That it cannot be written is said before anything is read.
+            path.open("wb").close()
+        except OSError as error:
+            raise UsageError(f"--output {str(path)!r} cannot be written: {error.strerror}") from None
+
+    def write(self, records: Records) -> None:
+        self._rows += records
+        if len(self._rows) >= _ROWS_TOGETHER:
+            self._flush()
+
+    def close(self) -> None:
+        self._flush()
+        self._writer.close()
+
+    def _flush(self) -> None:
+        import pyarrow as pa
+
+        if self._writer is None:
+            types = {side: self._type_of(side) for side in SIDES}
+            header = pa.struct([("name", pa.string()), ("value", pa.binary())])
+            self._schema = pa.schema(
+                [
+                    ("topic", pa.string()),
+                    ("partition", pa.int32()),
+                    ("offset", pa.int64()),
+                    ("timestamp", pa.timestamp("ms", tz="UTC")),
+                    ("key", types["key"]),
+                    ("value", types["value"]),
+                    ("headers", pa.list_(header)),
+                ]
+            )
+            self._writer = self._parquet.ParquetWriter(self._path, self._schema)
+        rows, self._rows = self._rows, []
+        columns = [
+            pa.array([row.topic for row in rows], pa.string()),
+            pa.array([row.partition for row in rows], pa.int32()),
+            pa.array([row.offset for row in rows], pa.int64()),
+            pa.array(
+                [row.timestamp if row.timestamp >= 0 else None for row in rows], pa.timestamp("ms", tz="UTC")
+            ),
+            self._column("key", [row.key for row in rows]),
+            self._column("value", [row.value for row in rows]),
+            pa.array(
+                [[{"name": name, "value": value} for name, value in row.headers] for row in rows],
+                self._schema.field("headers").type,
+            ),
+        ]
+        self._writer.write_table(pa.table(columns, schema=self._schema))
+
+    def _by_schema(self, side: Side) -> RegistrySide | None:
+        return self._formats.prepare(self._topics[0]).column_side(side) if len(self._topics) == 1 else None
+
+    def _type_of(self, side: Side) -> Any:
+        import pyarrow as pa
+
+        by_schema = self._by_schema(side)
+        if by_schema is not None:
+            return by_schema.data_type()
+        return pa.string() if self._formats.is_text(side) else pa.binary()
+
+    def _column(self, side: Side, parts: Sequence[bytes | None]) -> Any:
+        import pyarrow as pa
+
+        by_schema = self._by_schema(side)
+        if by_schema is not None:
+            return by_schema.column(parts)
+        return pa.array(parts, pa.binary()).cast(self._schema.field(side).type)

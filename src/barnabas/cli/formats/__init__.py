@@ -1,0 +1,1 @@
+"""Keys and values in lines: how bytes become text and JSON, and how these become bytes."""

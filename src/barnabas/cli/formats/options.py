@@ -1,0 +1,102 @@
+"""The options by which `consume` and `produce` say what keys and values are. Knows nothing of bytes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from barnabas.cli.formats.plain import PLAIN_FORMATS
+from barnabas.values import frozen
+
+Side = Literal["key", "value"]
+SIDES: tuple[Side, ...] = ("key", "value")
+REGISTRY_FORMATS = ("avro", "json", "protobuf")
+RAW_FORMATS = ("raw-avro", "raw-protobuf")
+"""By a schema in a file, without a registry and without the bytes that name a schema there."""
+AUTO = "auto"
+FORMATS = (*REGISTRY_FORMATS, *RAW_FORMATS, *PLAIN_FORMATS)
+"""Of what is written. What is read may be `AUTO` as well."""
+DEFAULT_REGISTRY = "http://localhost:8081"
+ValueFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--value-format",
+        metavar="FORMAT",
+        help="Values are avro, json or protobuf by a schema registry, and JSON in the lines; or raw-avro or "
+        "raw-protobuf by --value-schema alone; or short, int, long, float, double, as Kafka's serializers "
+        "write them; or hex or base64.",
+    ),
+]
+ReadValueFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--value-format",
+        metavar="FORMAT",
+        help="Values are avro, json or protobuf by a schema registry, and become JSON in the lines; or "
+        "raw-avro or raw-protobuf by --value-schema alone; or short, int, long, float, double, as Kafka's "
+        "serializers write them; or become hex or base64; or auto: by the schema that each names, else JSON, "
+        "text or hex, as it looks.",
+    ),
+]
+KeyFormat = Annotated[str | None, typer.Option("--key-format", metavar="FORMAT", help="The same for keys.")]
+RegistryUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--registry-url",
+        "--registry",
+        "-r",
+        envvar="BARNABAS_REGISTRY",
+        metavar="URL",
+        help=f"The schema registry; {DEFAULT_REGISTRY} where nothing names any.",
+    ),
+]
+ValueSubject = Annotated[
+    str | None, typer.Option("--value-subject", help="Of the values' schema; TOPIC-value if not given.")
+]
+KeySubject = Annotated[
+    str | None, typer.Option("--key-subject", help="Of the keys' schema; TOPIC-key if not given.")
+]
+ValueVersion = Annotated[
+    str | None, typer.Option("--value-version", help="A number, or latest, which it is if not given.")
+]
+KeyVersion = Annotated[str | None, typer.Option("--key-version", help="The same for keys.")]
+ValueSchema = Annotated[
+    Path | None,
+    typer.Option(
+        "--value-schema",
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        help="The values' schema, an .avsc, .proto or JSON schema, or a descriptor set of protoc: produce "
+        "registers it, and consume reads into it.",
+    ),
+]
+KeySchema = Annotated[
+    Path | None,
+    typer.Option("--key-schema", metavar="FILE", exists=True, dir_okay=False, help="The same for keys."),
+]
+ValueMessage = Annotated[
+    str | None,
+    typer.Option("--value-message", metavar="NAME", help="Of Protobuf, the message; the first of its file."),
+]
+KeyMessage = Annotated[str | None, typer.Option("--key-message", metavar="NAME", help="The same for keys.")]
+IgnoreRules = Annotated[
+    bool,
+    typer.Option(
+        "--ignore-rules",
+        help="Print keys and values whose schemas have rules as they were written: encrypted, for instance.",
+    ),
+]
+
+
+@frozen
+class SideOptions:
+    """What the options say of one side."""
+
+    format: str | None
+    subject: str | None
+    version: str | None
+    schema: Path | None
+    message: str | None = None

@@ -1,0 +1,1 @@
+"""`barnabas health`: what is wrong with a cluster, for people and for monitoring."""

@@ -1,0 +1,1 @@
+"""`barnabas topics`: what the cluster's topics are, and changes to them."""
