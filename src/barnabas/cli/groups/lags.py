@@ -43,7 +43,7 @@ def lags_of(admin: Admin, groups: Sequence[GroupListing]) -> dict[str, GroupLag]
     """By group. One that is gone by now, or that this client may not see, is left out."""
     share = [group.group_id for group in groups if group.type == "share"]
     others = [group.group_id for group in groups if group.type != "share"]
-    committed = _answered(lambda: admin.list_offsets_of_groups(dict.fromkeys(others)))
+    committed = answered(lambda: admin.list_offsets_of_groups(dict.fromkeys(others)))
     positions = {
         name: {tp: found.offset for tp, found in offsets.items()} for name, offsets in committed.items()
     }
@@ -52,7 +52,7 @@ def lags_of(admin: Admin, groups: Sequence[GroupListing]) -> dict[str, GroupLag]
         name: GroupLag(offsets, {tp: _lag(offset, ends.get(tp)) for tp, offset in offsets.items()})
         for name, offsets in positions.items()
     }
-    shared = _answered(lambda: admin.list_share_group_offsets(dict.fromkeys(share)))
+    shared = answered(lambda: admin.list_share_group_offsets(dict.fromkeys(share)))
     for name, offsets in shared.items():
         found[name] = GroupLag(
             {tp: each.start_offset for tp, each in offsets.items()},
@@ -65,7 +65,7 @@ def _lag(position: int, end: int | None) -> int | None:
     return None if end is None else max(end - position, 0)
 
 
-def _answered(call: Callable[[], dict[str, V]]) -> Mapping[str, V]:
+def answered(call: Callable[[], dict[str, V]]) -> Mapping[str, V]:
     """What a call gives for those groups for which it succeeds."""
     try:
         return call()

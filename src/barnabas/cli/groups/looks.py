@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas import TopicPartition
 from barnabas.cli.admin.common import ends_of
-from barnabas.cli.groups.lags import GroupLag, lags_of
+from barnabas.cli.groups.lags import GroupLag, answered, lags_of
 from barnabas.cli.groups.unread import written_at
 from barnabas.cli.options import UsageError
 from barnabas.cli.output import nearest, plural
@@ -78,17 +78,18 @@ def listed(
 
 
 def _members_of(admin: Admin, groups: Sequence[GroupListing]) -> dict[str, tuple[int, int]]:
-    """How many members each group has, and how many of these have nothing to read."""
+    """How many members each group has, and how many of these have nothing to read. One that is gone by now,
+    or that this client may not see, is left out."""
     counts: dict[str, tuple[int, int]] = {}
     consumers = [group.group_id for group in groups if group.type in _CONSUMER_TYPES]
     shared = [group.group_id for group in groups if group.type == "share"]
     streams = [group.group_id for group in groups if group.type == "streams"]
-    described = admin.describe_groups(consumers) if consumers else {}
-    described |= admin.describe_share_groups(shared) if shared else {}
-    for name, group in described.items():
+    described = answered(lambda: admin.describe_groups(consumers))
+    of_share_groups = answered(lambda: admin.describe_share_groups(shared))
+    for name, group in (*described.items(), *of_share_groups.items()):
         idle = [member for member in group.members if not member.assignment]
         counts[name] = len(group.members), len(idle)
-    of_streams = admin.describe_streams_groups(streams) if streams else {}
+    of_streams = answered(lambda: admin.describe_streams_groups(streams))
     for name, group in of_streams.items():
         idle_ones = [
             each for each in group.members if not (each.assignment.active or each.assignment.standby)

@@ -84,7 +84,8 @@ class Assigned:
 
 class ConsumerSession(Observed):
     """`poller` hands out what is at hand; see `MessagePoller`. `on_commit` is called, while a poll runs,
-    after each commit that nobody waits for, automatic ones included."""
+    after each commit that nobody waits for, automatic ones included. It has over forty methods, as
+    librdkafka's consumer does that much with its subscription and its assignment."""
 
     def __init__(
         self,
