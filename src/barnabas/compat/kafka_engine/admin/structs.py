@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from enum import IntEnum
+from typing import Any, cast
 
 from barnabas.compat.kafka_engine.generations.struct_messages import STRUCT_MESSAGES
 from barnabas.compat.kafka_engine.wire.struct_classes import struct_class
 from barnabas.compat.kafka_engine.wire.translation import fitting
 from barnabas.protocol.codec import encode
-from barnabas.protocol.schema import Message, Request
+from barnabas.protocol.schema import Message, Request, Struct, fields_of
 
 __all__ = ["STRUCT_VERSIONS", "struct_of"]
 
@@ -22,4 +23,29 @@ def struct_of(message: Message, version: int) -> Any:
     """A request or response of the core as a struct of `version`."""
     name = f"{message.NAME}{'Request' if isinstance(message, Request) else 'Response'}_v{version}"
     struct = struct_class(_TABLE[message.NAME].module, name)
-    return struct.decode(encode(fitting(message, version), version))
+    found: Any = struct.decode(encode(fitting(message, version), version))
+    # What programs gave as members of enumerations is quoted as such.
+    for field, (_, value) in zip(struct.SCHEMA.names, _present(message, version), strict=False):
+        setattr(found, field, _as_given(getattr(found, field), value, version))
+    return found
+
+
+def _present(part: Any, version: int) -> list[tuple[str, Any]]:
+    """The fields of a version, in their order."""
+    return [
+        (field.name, getattr(part, field.name))
+        for field in fields_of(type(part))
+        if field.wire.present(version) and not field.wire.tagged(version)
+    ]
+
+
+def _as_given(decoded: Any, given: Any, version: int) -> Any:
+    if isinstance(given, IntEnum):
+        return given
+    if isinstance(given, list) and isinstance(decoded, list):
+        pairs = zip(cast("list[Any]", decoded), cast("list[Any]", given), strict=True)
+        return [_as_given(one, other, version) for one, other in pairs]
+    if isinstance(given, Struct) and isinstance(decoded, tuple):
+        fields = zip(cast("tuple[Any, ...]", decoded), _present(given, version), strict=True)
+        return tuple(_as_given(one, other, version) for one, (_, other) in fields)
+    return decoded
