@@ -25,12 +25,13 @@ def struct_of(message: Message, version: int) -> Any:
     struct = struct_class(_TABLE[message.NAME].module, name)
     found: Any = struct.decode(encode(fitting(message, version), version))
     # What programs gave as members of enumerations is quoted as such.
-    for field, (_, value) in zip(struct.SCHEMA.names, _present(message, version), strict=False):
+    given = _present(cast("Message", message), version)
+    for field, (_, value) in zip(struct.SCHEMA.names, given, strict=False):
         setattr(found, field, _as_given(getattr(found, field), value, version))
     return found
 
 
-def _present(part: Any, version: int) -> list[tuple[str, Any]]:
+def _present(part: Struct | Message, version: int) -> list[tuple[str, Any]]:
     """The fields of a version, in their order."""
     return [
         (field.name, getattr(part, field.name))
