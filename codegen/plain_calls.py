@@ -1,11 +1,12 @@
-"""Writes the clients for plain calls. The source are those for asyncio.
+"""Generates the synchronous clients from the asyncio ones.
 
 python codegen/plain_calls.py            write them
 python codegen/plain_calls.py --check    exit with 1, naming the files, if they are not what would be written
 
-MODULES are the same but for who waits, and written as a whole. CLIENTS wait in ways of their own: what
-stands above the mark in their modules is by hand, but for the docstrings and the arguments of what both
-clients have. Below it is written what has no body by hand: those calls only wait.
+A module of MODULES is generated as a whole: it differs from its source only in how it waits. A module of
+CLIENTS is written by hand above the mark; there only the signatures and docstrings of methods that both
+clients have are generated. Every other call is generated below the mark, and only waits for the asyncio
+client's.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "barnabas"
 MARK = "    # From here on made by codegen/plain_calls.py, of {}\n"
 
-# What docstrings for asyncio say, and what those for plain calls say instead.
+# A phrase of an asyncio docstring, and the phrase of the synchronous one.
 WORDS = (
     ("For one event loop, on which it is made", "For all threads"),
     ("For one event loop", "For all threads"),
@@ -79,16 +80,16 @@ class Client:
     source: str
     target: str
     core_is_source: bool = False
-    """The client for plain calls has one for asyncio, which it asks: what its base classes of the same folder
-    have, too."""
+    """The synchronous client has an asyncio client inside and calls it. Methods of the source's base classes
+    in the same folder are generated too."""
     private: Sequence[str] = ()
-    """What else both have."""
+    """Methods with an underscore that are generated as well."""
     left_out: frozenset[str] = field(default_factory=frozenset[str])
-    """Of the source alone: what the client for plain calls asks it."""
+    """Methods of the source that the synchronous client calls itself and does not offer."""
     added: frozenset[str] = field(default_factory=frozenset[str])
-    """Of the client for plain calls alone, and no call of programs."""
+    """Methods of the synchronous client alone that programs do not call."""
     in_kernel: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Calls that a class of the kernel has, by the class."""
+    """The methods that a class of the kernel implements, and the name of that class."""
 
 
 CLIENTS = (
@@ -296,7 +297,8 @@ def _names_bound(node: ast.AST) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Module:
-    """A module and its like for plain calls. `names`: what is called otherwise, as regular expressions."""
+    """An asyncio module and the synchronous one. `names`: regular expressions and what replaces their
+    matches."""
 
     source: str
     target: str

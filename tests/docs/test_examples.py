@@ -24,8 +24,9 @@ from barnabas.testing import EmbeddedBroker, EmbeddedRegistry
 WITHOUT_SPARK = [page for page in pages_with_examples() if not needs_spark(page)]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def registry() -> Iterator[EmbeddedRegistry]:
+    """One for each page: pages may register the same subject."""
     with EmbeddedRegistry() as registry:
         yield registry
 

@@ -48,6 +48,7 @@ from barnabas.cli.formats.options import (
 )
 from barnabas.cli.formats.records import RecordFormat
 from barnabas.cli.formats.texts import ReadRecord
+from barnabas.cli.names import pattern_of
 from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError, client_settings
 from barnabas.cli.output import note, plural, print_json, print_table
 from barnabas.cli.times import timestamp_ms
@@ -229,7 +230,7 @@ def consume(
     if topics and pattern is not None:
         raise UsageError("--pattern and topics exclude each other")
     if pattern is not None:
-        pattern = bounds.pattern_of(pattern)
+        pattern = pattern_of(pattern)
     if sum((from_beginning, offset is not None, since is not None, tail is not None)) > 1:
         raise UsageError("--from-beginning, --offset, --since and --tail exclude each other")
     start = "beginning" if from_beginning else bounds.start_of(offset, since, default="end")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated
 
 import typer
@@ -40,10 +40,16 @@ def chosen(
     return found
 
 
-def matching(names: Sequence[str], pattern: str) -> list[str]:
-    """Raises: UsageError."""
-    try:
-        wanted = re.compile(pattern)
-    except re.error as error:
-        raise UsageError(f"--pattern {pattern!r} is no regular expression: {error}") from None
+def matching(names: Iterable[str], pattern: str) -> list[str]:
+    """Those whose whole name matches, sorted. Raises: UsageError."""
+    wanted = re.compile(pattern_of(pattern))
     return sorted(name for name in names if wanted.fullmatch(name))
+
+
+def pattern_of(text: str) -> str:
+    """A regular expression for names. Raises: UsageError."""
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise UsageError(f"--pattern {text!r} is no regular expression: {error}") from None
+    return text

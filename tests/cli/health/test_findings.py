@@ -6,7 +6,7 @@ from barnabas import TopicPartition
 from barnabas.broker_errors import KafkaStorageError
 from barnabas.cli.groups.lags import GroupLag
 from barnabas.cli.health import findings
-from barnabas.cli.health.findings import Complaint, Gravity
+from barnabas.cli.health.findings import HealthFinding, Severity
 from barnabas.client.admin.types import (
     FeatureMetadata,
     GroupListing,
@@ -24,7 +24,7 @@ def partition(leader: int, in_sync: tuple[int, ...], number: int = 0) -> Partiti
     return PartitionInfo("orders", number, leader, 0, (1, 2, 3), in_sync)
 
 
-def told(found: list[Complaint]) -> list[tuple[Gravity, str, str]]:
+def told(found: list[HealthFinding]) -> list[tuple[Severity, str, str]]:
     return [(each.status, each.what, each.problem) for each in found]
 
 
@@ -38,10 +38,10 @@ def test_a_partition_is_as_bad_as_what_its_clients_meet() -> None:
     ]
     moving = {TopicPartition("orders", 4): PartitionReassignment((1, 2, 3), (3,), ())}
     assert told(findings.partitions(infos, {"orders": 2}, moving)) == [
-        (Gravity.WARNING, "orders:1", "has replicas that are not in sync"),
-        (Gravity.CRITICAL, "orders:2", "takes no records with acks=all"),
-        (Gravity.CRITICAL, "orders:3", "has no leader"),
-        (Gravity.WARNING, "orders:4", "is being moved"),
+        (Severity.WARNING, "orders:1", "has replicas that are not in sync"),
+        (Severity.CRITICAL, "orders:2", "takes no records with acks=all"),
+        (Severity.CRITICAL, "orders:3", "has no leader"),
+        (Severity.WARNING, "orders:4", "is being moved"),
     ]
 
 
@@ -65,8 +65,8 @@ def test_a_folder_is_critical_when_it_is_offline_and_a_warning_when_it_is_nearly
         2: {"/gone": folder(None, KafkaStorageError("the disk is broken"))},
     }
     assert told(findings.log_dirs(folders, 10)) == [
-        (Gravity.WARNING, "broker 1 /full", "is nearly full"),
-        (Gravity.CRITICAL, "broker 2 /gone", "is offline"),
+        (Severity.WARNING, "broker 1 /full", "is nearly full"),
+        (Severity.CRITICAL, "broker 2 /gone", "is offline"),
     ]
 
 
@@ -80,7 +80,7 @@ def test_a_controller_follows_if_it_caught_up_by_the_leaders_clock() -> None:
         "controller 4",
     ]
     assert told(findings.quorum(QuorumInfo(-1, 1, 9, voters, (), {}))) == [
-        (Gravity.CRITICAL, "quorum", "has no leader")
+        (Severity.CRITICAL, "quorum", "has no leader")
     ]
 
 
@@ -93,7 +93,7 @@ def test_groups_that_nobody_reads_for_or_that_are_too_far_behind_are_named() -> 
     lags = {name: GroupLag({place: 0}, {place: lag}) for name, lag in behind.items()}
     listed = [group(name, "Stable" if name == "b" else "Empty") for name in "abcde"]
     assert told(findings.groups(listed, lags, None)) == [
-        (Gravity.WARNING, "group a", "has no members, and has lag")
+        (Severity.WARNING, "group a", "has no members, and has lag")
     ]
     assert [each.what for each in findings.groups(listed, lags, 4)] == ["group a", "group b"]
     assert [each.what for each in findings.groups(listed, lags, 5)] == ["group a"]
@@ -115,5 +115,5 @@ def test_brokers_of_different_versions_are_named() -> None:
 def test_a_transaction_that_hangs_is_critical() -> None:
     state = ProducerState(7, 0, 1, 2, None, 42)
     (found,) = findings.transactions([(TopicPartition("orders", 1), state)])
-    assert (found.status, found.what) == (Gravity.CRITICAL, "orders:1")
+    assert (found.status, found.what) == (Severity.CRITICAL, "orders:1")
     assert found.detail == "of producer 7, from offset 42"

@@ -80,7 +80,7 @@ class ClassicGroupCoordinator:
         """Set by whoever coordinates the members of the consumer protocol."""
 
     def load(self, entries: Iterable[KeptEntry | KeptEnd]) -> None:
-        """Takes up the groups that were written down; their members stay, if they are heard of in time."""
+        """Reads the groups from their records. A member stays if it sends a request in its session time."""
         by_name, loaded = self._groups.by_name, set[str]()
         for kept in entries:
             if isinstance(kept, KeptEnd) or not isinstance(kept.key, GroupMetadataKey):

@@ -76,7 +76,7 @@ class HeartbeatGroupCoordinator(Generic[G, M]):
         groups.on_consumers_gone.append(self._forget)
 
     def load(self, entries: Iterable[KeptEntry | KeptEnd]) -> None:
-        """Takes up the groups that were written down; their members stay, if they are heard of in time."""
+        """Reads the groups from their records. A member stays if it sends a request in its session time."""
         there = set(self.groups)
         for kept in entries:
             if isinstance(kept, KeptEnd) or not isinstance(kept.key, self._kind.keys):

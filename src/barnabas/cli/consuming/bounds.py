@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from barnabas import Record, TopicPartition
 from barnabas.broker_errors import UnknownTopicOrPartitionError
+from barnabas.cli.names import matching
 from barnabas.cli.options import UsageError
 from barnabas.cli.output import nearest
 from barnabas.cli.times import is_time, timestamp_ms
@@ -58,26 +58,12 @@ def start_of(offset: str | None, since: str | None, *, default: Start) -> Start:
         ) from None
 
 
-def pattern_of(text: str) -> str:
-    """A regular expression for names of topics. Raises: UsageError."""
-    try:
-        re.compile(text)
-    except re.error as error:
-        raise UsageError(f"--pattern {text!r} is no regular expression: {error}") from None
-    return text
-
-
 def matching_topics(consumer: Consumer, pattern: str) -> list[str]:
     """The topics whose whole name matches. Raises: UsageError if there is none."""
-    found = names_that_match(consumer, pattern)
+    found = matching(consumer.topics(), pattern)
     if not found:
         raise UsageError(f"no topic matches {pattern!r}")
     return found
-
-
-def names_that_match(consumer: Consumer, pattern: str) -> list[str]:
-    """Of the topics that there are now."""
-    return [name for name in consumer.topics() if re.fullmatch(pattern, name)]
 
 
 def check_topics(consumer: Consumer, topics: Sequence[str]) -> None:

@@ -216,7 +216,7 @@ def copy(
         consumer = opened.enter_context(barnabas.Consumer(**consumer_settings))
         if topics:
             bounds.check_topics(consumer, topics)
-        names = topics or bounds.matching_topics(consumer, bounds.pattern_of(pattern or ""))
+        names = topics or bounds.matching_topics(consumer, pattern or "")
 
         def plan_for(wanted: Sequence[str]) -> list[plan.CopyRoute]:
             found = plan.routes(admin, to_admin, wanted, renamed, is_one_cluster=is_one_cluster)

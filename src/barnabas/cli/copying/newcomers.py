@@ -12,6 +12,7 @@ from barnabas.broker_errors import UnknownTopicOrPartitionError
 from barnabas.cli.consuming import bounds
 from barnabas.cli.copying.accounts import CopyAccount
 from barnabas.cli.copying.plan import CopyRoute
+from barnabas.cli.names import matching
 from barnabas.cli.options import UsageError
 from barnabas.cli.output import note
 
@@ -73,8 +74,8 @@ class Newcomers:
         known = {route.source for route in self._planned}
         # Of one cluster the targets may match as well.
         known |= {route.target for route in self._planned}
-        matching = bounds.names_that_match(self._consumer, self._pattern)
-        return [route for name in matching if name not in known for route in self._take_topic(name)]
+        found = matching(self._consumer.topics(), self._pattern)
+        return [route for name in found if name not in known for route in self._take_topic(name)]
 
     def _grown_topics(self) -> list[CopyRoute]:
         if self._chosen:

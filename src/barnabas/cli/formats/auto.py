@@ -45,6 +45,7 @@ class AutoSide:
         self._registry = registry
         self._side: Side = side
         self._ignores_rules = ignores_rules
+        self._header = f"__{side}_schema_id"
         self._schemas: dict[int | UUID, Schema | None] = {}
         self._readers: dict[tuple[int | UUID, tuple[int, ...]], RegistrySide | str] = {}
 
@@ -85,9 +86,7 @@ class AutoSide:
         return Unread.because(data, f"{place_of(record)}: the {self._side} cannot be read {why}")
 
     def _named(self, record: Record, data: bytes) -> _Named | None:
-        from barnabas.registry.columns import HEADERS
-
-        in_header = header_of(record, HEADERS[self._side])
+        in_header = header_of(record, self._header)
         prefix = data if in_header is None else in_header
         if prefix[:1] == b"\0" and len(prefix) >= _ID_BYTES:
             key, length = int.from_bytes(prefix[1:_ID_BYTES]), _ID_BYTES
@@ -118,10 +117,9 @@ class AutoSide:
 
     def _indexes(self, record: Record, data: bytes) -> tuple[int, ...]:
         """The place of the message in its file. Raises: SerializationError."""
-        from barnabas.registry.columns import HEADERS
         from barnabas.registry.serializers.schema_id import PROTOBUF, SchemaId
 
-        in_header = header_of(record, HEADERS[self._side])
+        in_header = header_of(record, self._header)
         schema_id = SchemaId(PROTOBUF)
         schema_id.read(data if in_header is None else in_header)
         return tuple(schema_id.message_indexes or (0,))

@@ -14,7 +14,7 @@ from barnabas.broker_errors import UnsupportedVersionError
 from barnabas.cli.admin.transactions import hanging
 from barnabas.cli.groups.lags import lags_of
 from barnabas.cli.health import findings
-from barnabas.cli.health.findings import Complaint, Gravity
+from barnabas.cli.health.findings import HealthFinding, Severity
 from barnabas.cli.output import plural
 from barnabas.client.admin.types import (
     ClusterDescription,
@@ -38,9 +38,9 @@ class Checked:
     """`summary`: what was looked at, or why it was not."""
 
     name: str
-    status: Gravity
+    status: Severity
     summary: str
-    findings: Sequence[Complaint] = ()
+    findings: Sequence[HealthFinding] = ()
 
 
 class ClusterChecks:
@@ -56,20 +56,20 @@ class ClusterChecks:
         try:
             found, summary = CHECKS[name](self)
         except (UnsupportedVersionError, NoCommonVersionError):
-            return Checked(name, Gravity.SKIPPED, "these brokers cannot tell")
+            return Checked(name, Severity.SKIPPED, "these brokers cannot tell")
         except AuthenticationError:
             raise
         except BarnabasError as error:
-            return Checked(name, Gravity.UNKNOWN, f"{type(error).__name__}: {error}")
-        return Checked(name, max((each.status for each in found), default=Gravity.OK), summary, found)
+            return Checked(name, Severity.UNKNOWN, f"{type(error).__name__}: {error}")
+        return Checked(name, max((each.status for each in found), default=Severity.OK), summary, found)
 
-    def brokers(self) -> tuple[list[Complaint], str]:
+    def brokers(self) -> tuple[list[HealthFinding], str]:
         controller = self._cluster.controller
         told = "no controller" if controller is None else f"controller {controller.node_id}"
         found = findings.brokers(self._cluster, self._topics)
         return found, f"{plural(len(self._cluster.nodes), 'broker')}, {told}"
 
-    def partitions(self) -> tuple[list[Complaint], str]:
+    def partitions(self) -> tuple[list[HealthFinding], str]:
         lacking = findings.lack_replicas(self._infos)
         resources = [ConfigResource(ResourceType.TOPIC, name) for name in sorted(lacking)]
         configs = self._admin.describe_configs(resources) if resources else {}
@@ -82,21 +82,21 @@ class ClusterChecks:
         topics = plural(len(self._topics), "topic")
         return found, f"{plural(len(self._infos), 'partition')} of {topics}"
 
-    def leaders(self) -> tuple[list[Complaint], str]:
+    def leaders(self) -> tuple[list[HealthFinding], str]:
         found = findings.leaders(self._infos, self._moving.keys())
         return found, f"preferred leaders of {plural(len(self._infos), 'partition')}"
 
-    def log_dirs(self) -> tuple[list[Complaint], str]:
+    def log_dirs(self) -> tuple[list[HealthFinding], str]:
         folders = self._admin.describe_log_dirs()
         count = sum(map(len, folders.values()))
         found = findings.log_dirs(folders, self._least_free_percent)
         return found, f"{plural(count, 'folder')} of {plural(len(folders), 'broker')}"
 
-    def quorum(self) -> tuple[list[Complaint], str]:
+    def quorum(self) -> tuple[list[HealthFinding], str]:
         info = self._admin.describe_metadata_quorum()
         return findings.quorum(info), f"{plural(len(info.voters), 'voter')}, leader {info.leader_id}"
 
-    def versions(self) -> tuple[list[Complaint], str]:
+    def versions(self) -> tuple[list[HealthFinding], str]:
         ids = [each.node_id for each in self._cluster.nodes if each.node_id not in self._cluster.fenced]
         features = {each: self._admin.describe_features(node_id=each) for each in ids}
         apis = {each: self._admin.describe_api_versions(node_id=each) for each in ids}
@@ -104,12 +104,12 @@ class ClusterChecks:
         count = len({name for each in apis.values() for name in each})
         return found, f"{plural(count, 'API')} and features of {plural(len(ids), 'broker')}"
 
-    def transactions(self) -> tuple[list[Complaint], str]:
+    def transactions(self) -> tuple[list[HealthFinding], str]:
         led = [TopicPartition(info.topic, info.partition) for info in self._infos if info.leader >= 0]
         found = findings.transactions(hanging(self._admin, led))
         return found, f"open transactions in {plural(len(led), 'partition')}"
 
-    def groups(self) -> tuple[list[Complaint], str]:
+    def groups(self) -> tuple[list[HealthFinding], str]:
         listed = self._admin.list_groups()
         found = findings.groups(listed, lags_of(self._admin, listed), self._most_lag)
         return found, plural(len(listed), "group")
@@ -138,7 +138,7 @@ class ClusterChecks:
             return {}
 
 
-CHECKS: dict[str, Callable[[ClusterChecks], tuple[list[Complaint], str]]] = {
+CHECKS: dict[str, Callable[[ClusterChecks], tuple[list[HealthFinding], str]]] = {
     "brokers": ClusterChecks.brokers,
     "partitions": ClusterChecks.partitions,
     "leaders": ClusterChecks.leaders,

@@ -10,12 +10,12 @@ import typer
 
 from barnabas.cli.admin.common import admin_client
 from barnabas.cli.health.checks import CHECKS, Checked, ClusterChecks
-from barnabas.cli.health.findings import Complaint, Gravity
+from barnabas.cli.health.findings import HealthFinding, Severity
 from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError
 from barnabas.cli.output import nearest, print_json, print_table
 
 # 1 and 2 are those of every command: an error, and a command line that cannot be read.
-EXIT_STATUSES = {Gravity.WARNING: 3, Gravity.CRITICAL: 4, Gravity.UNKNOWN: 5}
+EXIT_STATUSES = {Severity.WARNING: 3, Severity.CRITICAL: 4, Severity.UNKNOWN: 5}
 NAMES_SHOWN = 5
 DEFAULT_FREE_PERCENT = 10.0
 
@@ -62,14 +62,14 @@ def health(
         # That there is a cluster at all is an error of its own.
         admin.describe_cluster()
         checked = [checks.run(name) for name in chosen if name not in left_out]
-    gravest = max((each.status for each in checked), default=Gravity.OK)
+    highest = max((each.status for each in checked), default=Severity.OK)
     if as_json:
-        print_json({"status": gravest.word, "checks": [_as_json(each) for each in checked]})
+        print_json({"status": highest.word, "checks": [_as_json(each) for each in checked]})
     else:
         rows = [row for each in checked for row in _rows(each, None if every else NAMES_SHOWN)]
         print_table(["STATUS", "CHECK", "WHAT"], rows)
-    if gravest in EXIT_STATUSES:
-        raise typer.Exit(EXIT_STATUSES[gravest])
+    if highest in EXIT_STATUSES:
+        raise typer.Exit(EXIT_STATUSES[highest])
 
 
 def _known(names: Iterable[str], option: str) -> set[str]:
@@ -83,7 +83,7 @@ def _rows(checked: Checked, most: int | None) -> list[tuple[str, str, str]]:
     """A line for each problem, with what has it."""
     if not checked.findings:
         return [(checked.status.word, checked.name, checked.summary)]
-    alike: defaultdict[tuple[Gravity, str], list[Complaint]] = defaultdict(list)
+    alike: defaultdict[tuple[Severity, str], list[HealthFinding]] = defaultdict(list)
     for finding in checked.findings:
         alike[finding.status, finding.problem].append(finding)
     return [
@@ -92,7 +92,7 @@ def _rows(checked: Checked, most: int | None) -> list[tuple[str, str, str]]:
     ]
 
 
-def _told(problem: str, found: Sequence[Complaint], most: int | None) -> str:
+def _told(problem: str, found: Sequence[HealthFinding], most: int | None) -> str:
     if len(found) == 1:
         only = found[0]
         return f"{only.what} {problem}" + (f": {only.detail}" if only.detail else "")

@@ -1,6 +1,6 @@
 """What is wrong with a cluster, found in what its brokers say. Pure; asks for nothing.
 
-Owns what counts as a fault, and how grave it is. Knows nothing of how it is shown.
+Owns what counts as a fault, and how severe it is. Knows nothing of how it is shown.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ LATEST_CAUGHT_UP_MS = 30_000
 _STATES_WITHOUT_MEMBERS = ("Empty", "Dead")
 
 
-class Gravity(IntEnum):
-    """How grave. A check has the gravest of its findings."""
+class Severity(IntEnum):
+    """How severe. A check has the highest severity of its findings."""
 
     OK = 0
     SKIPPED = 1
@@ -48,17 +48,17 @@ class Gravity(IntEnum):
 
 
 @frozen
-class Complaint:
+class HealthFinding:
     """`what` is the broker, partition, folder, transaction or group; `problem` is the same text for all with
     the same problem, and `detail` says what belongs to this one alone."""
 
-    status: Gravity
+    status: Severity
     what: str
     problem: str
     detail: str = ""
 
 
-def brokers(cluster: ClusterDescription, topics: Iterable[TopicDescription]) -> list[Complaint]:
+def brokers(cluster: ClusterDescription, topics: Iterable[TopicDescription]) -> list[HealthFinding]:
     """Brokers that have replicas and do not serve, and those that are registered and fenced."""
     serving = {node.node_id for node in cluster.nodes} - cluster.fenced
     missing = Counter(
@@ -69,15 +69,15 @@ def brokers(cluster: ClusterDescription, topics: Iterable[TopicDescription]) -> 
         if replica not in serving
     )
     found = [
-        Complaint(Gravity.CRITICAL, f"broker {node_id}", "does not serve", f"it has {count:,} replicas")
+        HealthFinding(Severity.CRITICAL, f"broker {node_id}", "does not serve", f"it has {count:,} replicas")
         for node_id, count in sorted(missing.items())
     ]
     found += [
-        Complaint(Gravity.WARNING, f"broker {node_id}", "is fenced")
+        HealthFinding(Severity.WARNING, f"broker {node_id}", "is fenced")
         for node_id in sorted(cluster.fenced - missing.keys())
     ]
     if cluster.controller is None:
-        found.append(Complaint(Gravity.CRITICAL, "controller", "there is none"))
+        found.append(HealthFinding(Severity.CRITICAL, "controller", "there is none"))
     return found
 
 
@@ -85,7 +85,7 @@ def partitions(
     infos: Iterable[PartitionInfo],
     min_in_sync: Mapping[str, int],
     moving: Mapping[TopicPartition, PartitionReassignment],
-) -> list[Complaint]:
+) -> list[HealthFinding]:
     """Partitions without a leader, with fewer replicas in sync than there are, or than
     min.insync.replicas of their topic (`min_in_sync`, of those topics that lack any)."""
     return [found for info in infos if (found := _of_partition(info, min_in_sync, moving)) is not None]
@@ -100,34 +100,34 @@ def _of_partition(
     info: PartitionInfo,
     min_in_sync: Mapping[str, int],
     moving: Mapping[TopicPartition, PartitionReassignment],
-) -> Complaint | None:
+) -> HealthFinding | None:
     place = f"{info.topic}:{info.partition}"
     replicas = ",".join(map(str, info.replicas))
     in_sync = ",".join(map(str, info.in_sync_replicas)) or "none"
     detail = f"replicas {replicas}, in sync {in_sync}"
     if info.leader < 0:
-        return Complaint(Gravity.CRITICAL, place, "has no leader", detail)
+        return HealthFinding(Severity.CRITICAL, place, "has no leader", detail)
     if len(info.in_sync_replicas) >= len(info.replicas):
         return None
     needed = min_in_sync.get(info.topic, 1)
     if len(info.in_sync_replicas) < needed:
-        return Complaint(
-            Gravity.CRITICAL,
+        return HealthFinding(
+            Severity.CRITICAL,
             place,
             "takes no records with acks=all",
             f"{detail}, min.insync.replicas {needed}",
         )
     move = moving.get(TopicPartition(info.topic, info.partition))
     if move is not None and set(info.replicas) - set(info.in_sync_replicas) <= set(move.adding_replicas):
-        return Complaint(Gravity.WARNING, place, "is being moved", detail)
-    return Complaint(Gravity.WARNING, place, "has replicas that are not in sync", detail)
+        return HealthFinding(Severity.WARNING, place, "is being moved", detail)
+    return HealthFinding(Severity.WARNING, place, "has replicas that are not in sync", detail)
 
 
-def leaders(infos: Iterable[PartitionInfo], moving: Collection[TopicPartition]) -> list[Complaint]:
+def leaders(infos: Iterable[PartitionInfo], moving: Collection[TopicPartition]) -> list[HealthFinding]:
     """Partitions that another replica leads than the preferred one, the first, though that is in sync."""
     return [
-        Complaint(
-            Gravity.WARNING,
+        HealthFinding(
+            Severity.WARNING,
             f"{info.topic}:{info.partition}",
             "is not led by its preferred replica",
             f"by {info.leader}, preferred {info.replicas[0]}",
@@ -143,33 +143,35 @@ def leaders(infos: Iterable[PartitionInfo], moving: Collection[TopicPartition]) 
 
 def log_dirs(
     folders: Mapping[int, Mapping[str, LogDirDescription]], least_free_percent: float
-) -> list[Complaint]:
+) -> list[HealthFinding]:
     """Folders that are offline, and those of volumes that are nearly full."""
-    found: list[Complaint] = []
+    found: list[HealthFinding] = []
     for node_id, by_path in sorted(folders.items()):
         for path, folder in sorted(by_path.items()):
             where = f"broker {node_id} {path}"
             if folder.error is not None:
-                found.append(Complaint(Gravity.CRITICAL, where, "is offline", str(folder.error)))
+                found.append(HealthFinding(Severity.CRITICAL, where, "is offline", str(folder.error)))
             elif folder.total_bytes and folder.usable_bytes is not None:
                 free_percent = 100 * folder.usable_bytes / folder.total_bytes
                 if free_percent < least_free_percent:
                     found.append(
-                        Complaint(Gravity.WARNING, where, "is nearly full", f"{free_percent:.1f} % are free")
+                        HealthFinding(
+                            Severity.WARNING, where, "is nearly full", f"{free_percent:.1f} % are free"
+                        )
                     )
     return found
 
 
-def quorum(info: QuorumInfo) -> list[Complaint]:
+def quorum(info: QuorumInfo) -> list[HealthFinding]:
     """Controllers that are voters and do not keep up; and where there is no leader."""
     if info.leader_id < 0:
-        return [Complaint(Gravity.CRITICAL, "quorum", "has no leader")]
+        return [HealthFinding(Severity.CRITICAL, "quorum", "has no leader")]
     # A leader tells its own time, so that nothing depends on the clock here.
     now_ms = max((each.last_caught_up_timestamp or 0 for each in info.voters), default=0)
     end = max((each.log_end_offset for each in info.voters if each.replica_id == info.leader_id), default=0)
     return [
-        Complaint(
-            Gravity.WARNING,
+        HealthFinding(
+            Severity.WARNING,
             f"controller {each.replica_id}",
             "does not follow the leader",
             f"{max(0, end - each.log_end_offset):,} records behind",
@@ -180,12 +182,12 @@ def quorum(info: QuorumInfo) -> list[Complaint]:
     ]
 
 
-def transactions(hanging: Iterable[tuple[TopicPartition, ProducerState]]) -> list[Complaint]:
+def transactions(hanging: Iterable[tuple[TopicPartition, ProducerState]]) -> list[HealthFinding]:
     """Transactions that are open in a partition, and of which no coordinator knows: whoever reads committed
     records only waits there for ever."""
     return [
-        Complaint(
-            Gravity.CRITICAL,
+        HealthFinding(
+            Severity.CRITICAL,
             f"{place.topic}:{place.partition}",
             "has a transaction that hangs",
             f"of producer {state.producer_id}, from offset {state.current_transaction_start_offset}",
@@ -196,28 +198,29 @@ def transactions(hanging: Iterable[tuple[TopicPartition, ProducerState]]) -> lis
 
 def groups(
     listed: Iterable[GroupListing], lags: Mapping[str, GroupLag], most_lag: int | None
-) -> list[Complaint]:
+) -> list[HealthFinding]:
     """Groups that are behind and have nobody who reads; and with `most_lag` those that are further behind
     than that."""
-    found: list[Complaint] = []
+    found: list[HealthFinding] = []
     for group in sorted(listed, key=lambda each: each.group_id):
         known = lags.get(group.group_id)
         lag = None if known is None else known.lag
         if not lag:
             continue
-        detail = f"{lag:,} records behind"
         if group.state in _STATES_WITHOUT_MEMBERS:
-            found.append(
-                Complaint(Gravity.WARNING, f"group {group.group_id}", "has no members, and has lag", detail)
-            )
+            problem = "has no members, and has lag"
         elif most_lag is not None and lag > most_lag:
-            found.append(Complaint(Gravity.WARNING, f"group {group.group_id}", "has too much lag", detail))
+            problem = "has too much lag"
+        else:
+            continue
+        what, detail = f"group {group.group_id}", f"{lag:,} records behind"
+        found.append(HealthFinding(Severity.WARNING, what, problem, detail))
     return found
 
 
 def versions(
     features: Mapping[int, FeatureMetadata], apis: Mapping[int, Mapping[str, VersionRange]]
-) -> list[Complaint]:
+) -> list[HealthFinding]:
     """Features and APIs, by broker, of which brokers have different versions, as while they are upgraded one
     by one."""
     return [
@@ -226,15 +229,15 @@ def versions(
     ]
 
 
-def _different(what: str, by_broker: Mapping[int, Mapping[str, VersionRange]]) -> list[Complaint]:
-    found: list[Complaint] = []
+def _different(what: str, by_broker: Mapping[int, Mapping[str, VersionRange]]) -> list[HealthFinding]:
+    found: list[HealthFinding] = []
     for name in sorted({name for each in by_broker.values() for name in each}):
         highest = {node: each[name].highest for node, each in by_broker.items() if name in each}
         if len(highest) < len(by_broker) or len(set(highest.values())) > 1:
             told = ", ".join(f"broker {node}: {highest.get(node, '-')}" for node in sorted(by_broker))
             found.append(
-                Complaint(
-                    Gravity.WARNING,
+                HealthFinding(
+                    Severity.WARNING,
                     f"{what} {name}",
                     "is not the same at all brokers",
                     f"highest version of {told}",

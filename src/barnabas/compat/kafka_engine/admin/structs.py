@@ -20,21 +20,22 @@ STRUCT_VERSIONS = {name: each.highest for name, each in _TABLE.items()} | {"Desc
 
 
 def struct_of(message: Message, version: int) -> Any:
-    """A request or response of the core as a struct of `version`."""
-    name = f"{message.NAME}{'Request' if isinstance(message, Request) else 'Response'}_v{version}"
+    """A request or response of the core as a struct of `version`. Members of enumerations in a request stay
+    what they are: kafka-python 2 quotes requests with them."""
+    is_request = isinstance(message, Request)
+    name = f"{message.NAME}{'Request' if is_request else 'Response'}_v{version}"
     struct = struct_class(_TABLE[message.NAME].module, name)
     found: Any = struct.decode(encode(fitting(message, version), version))
-    # What programs gave as members of enumerations is quoted as such.
-    given = _present(cast("Message", message), version)
-    for field, (_, value) in zip(struct.SCHEMA.names, given, strict=False):
-        setattr(found, field, _as_given(getattr(found, field), value, version))
+    if is_request:
+        for field, value in zip(struct.SCHEMA.names, _values(message, version), strict=True):
+            setattr(found, field, _as_given(getattr(found, field), value, version))
     return found
 
 
-def _present(part: Struct | Message, version: int) -> list[tuple[str, Any]]:
-    """The fields of a version, in their order."""
+def _values(part: Any, version: int) -> list[Any]:
+    """Of the fields of a message, or of a part of one, that `version` has, in their order."""
     return [
-        (field.name, getattr(part, field.name))
+        getattr(part, field.name)
         for field in fields_of(type(part))
         if field.wire.present(version) and not field.wire.tagged(version)
     ]
@@ -47,6 +48,6 @@ def _as_given(decoded: Any, given: Any, version: int) -> Any:
         pairs = zip(cast("list[Any]", decoded), cast("list[Any]", given), strict=True)
         return [_as_given(one, other, version) for one, other in pairs]
     if isinstance(given, Struct) and isinstance(decoded, tuple):
-        fields = zip(cast("tuple[Any, ...]", decoded), _present(given, version), strict=True)
-        return tuple(_as_given(one, other, version) for one, (_, other) in fields)
+        fields = zip(cast("tuple[Any, ...]", decoded), _values(given, version), strict=True)
+        return tuple(_as_given(one, other, version) for one, other in fields)
     return decoded
