@@ -27,12 +27,12 @@ def struct_of(message: Message, version: int) -> Any:
     struct = struct_class(_TABLE[message.NAME].module, name)
     found: Any = struct.decode(encode(fitting(message, version), version))
     if is_request:
-        for field, value in zip(struct.SCHEMA.names, _values(message, version), strict=True):
+        for field, value in zip(struct.SCHEMA.names, _values(cast("Message", message), version), strict=True):
             setattr(found, field, _as_given(getattr(found, field), value, version))
     return found
 
 
-def _values(part: Any, version: int) -> list[Any]:
+def _values(part: Message | Struct, version: int) -> list[Any]:
     """Of the fields of a message, or of a part of one, that `version` has, in their order."""
     return [
         getattr(part, field.name)
