@@ -200,6 +200,29 @@ def test_an_answer_that_cannot_be_read_ends_the_connection(scripted_broker: Any)
     asyncio.run(main())
 
 
+def test_whoever_waits_for_an_answer_hears_of_it_whatever_went_wrong_with_it(
+    scripted_broker: Any, metadata: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> Any:
+        raise MemoryError("no room for it")
+
+    async def answer(connection: Any, header: Any, request: Any) -> None:
+        connection.answer(header, metadata())
+
+    async def main() -> None:
+        async with scripted_broker(answer) as broker:
+            connection = await open_connection(broker)
+            monkeypatch.setattr("barnabas.net.connection.decode_response", fail)
+            first = connection.submit(MetadataRequest(), timeout_ms=30_000)
+            second = connection.submit(MetadataRequest(), timeout_ms=30_000)
+            for waiting in (first, second):
+                with pytest.raises(KafkaConnectionError, match="no room for it"):
+                    await waiting
+            assert connection.is_closed
+
+    asyncio.run(main())
+
+
 def test_requests_under_way_fail_when_the_broker_hangs_up(scripted_broker: Any) -> None:
     async def hang_up(connection: Any, header: Any, request: Any) -> None:
         connection.close()

@@ -1,7 +1,7 @@
-"""One connection to one broker: opening it, agreeing on versions, requests under way and their time-outs.
+"""One connection to one broker: opening it, sending requests, handing out answers, ending it.
 
-Owns the order of requests and answers, and when the connection authenticates itself anew. Must not know
-metadata, topics or retries: a failed request is the caller's to make again.
+Owns what has to happen before a request may be sent, and what ends the connection. Must not know metadata,
+topics or retries: a failed request is the caller's to make again.
 """
 
 from __future__ import annotations
@@ -10,16 +10,10 @@ import asyncio
 import contextlib
 import itertools
 import logging
-import math
 import socket
 import ssl
-from collections import deque
-from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from barnabas import background
-from barnabas._kernel import VERSION
-from barnabas.chance import chance
 from barnabas.clock import CLOCK
 from barnabas.errors import (
     BarnabasError,
@@ -29,33 +23,28 @@ from barnabas.errors import (
     NoCommonVersionError,
 )
 from barnabas.net.addresses import AddressFamily
-from barnabas.net.answers import AnswerTo, Loan, RequestUnderWay, SentElsewhere
+from barnabas.net.answers import AnswerTo, RequestUnderWay
 from barnabas.net.dialing import dial, peer_of
 from barnabas.net.frames import LENGTH_BYTES, MAX_FRAME_BYTES, FrameProtocol
+from barnabas.net.lending import SocketLending
 from barnabas.net.monitor import ConnectionMonitor
+from barnabas.net.negotiation import negotiate_versions
 from barnabas.net.proxies import Proxy
+from barnabas.net.requests import RequestsUnderWay
 from barnabas.net.security import Security
-from barnabas.net.throttling import FIRST_THROTTLED_VERSION
+from barnabas.net.stalls import StallWatch
 from barnabas.protocol.codec import Request, Response
 from barnabas.protocol.frame import decode_response, encode_request_parts, response_correlation_id
-from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from barnabas.wording import time_limit
 
 if TYPE_CHECKING:
-    from barnabas._kernel import TakenBack
-    from barnabas.net.sasl.authenticator import Authentication
     from barnabas.net.sasl.mechanism import Mechanism
+    from barnabas.net.sasl.session import SaslSession
 
-SOFTWARE_NAME = "barnabas"
-UNSUPPORTED_VERSION = 35
 # Who answers the first request with more than this does not speak Kafka.
 MAX_HANDSHAKE_FRAME_BYTES = 1 << 20
 # How long closing waits for a broker to receive the last bytes.
 CLOSE_SECONDS = 1.0
-# When, within its session's lifetime, a connection authenticates itself anew (KIP-368, as in Java).
-RENEWAL_BEGINS = 0.85
-RENEWAL_SPREAD = 0.1
-RENEWAL_RETRY_SECONDS = 1.0
 
 # What a broker may mean that hangs up without a word.
 HINT_TLS = "; if it expects TLS, set security_protocol to SSL or SASL_SSL"
@@ -73,42 +62,42 @@ class Connection:
     """A connection that is ready for requests. Made by `Connection.open`; belongs to one event loop."""
 
     def __init__(
-        self, name: str, client_id: str, host: str, security: Security | None, monitor: ConnectionMonitor
+        self,
+        name: str,
+        client_id: str,
+        host: str,
+        security: Security | None,
+        monitor: ConnectionMonitor,
+        request_timeout_ms: float,
     ) -> None:
         self.name = name
         self.number = next(_numbers)
         """Which of this process's connections it is."""
-        self.monitor = monitor
-        """What counts; may be replaced by that of the broker, once it is known which one this is."""
         self.versions: dict[int, tuple[int, int]] = {}
         """The lowest and highest version of each API key that the broker speaks."""
         self.finalized_features: dict[str, int] = {}
         """The level of each feature that the cluster had agreed on when the connection was made (KIP-584)."""
-        self.last_used = CLOCK.monotonic()
         self._client_id = client_id
         self._loop = asyncio.get_running_loop()
         self._protocol = FrameProtocol(self._on_frame, self._on_lost)
-        self._under_way: deque[RequestUnderWay] = deque()
-        self._delayed: deque[RequestUnderWay] = deque()
-        self._throttled_until = 0.0
-        self._next_correlation_id = 0
+        self._requests = RequestsUnderWay(name, monitor, self._on_timeout, self._loop)
         self._error: BarnabasError | None = None
         self._is_ready = False
-        self._stall_timer: asyncio.TimerHandle | None = None
+        seconds = request_timeout_ms / 1000
+        self._stall_watch = StallWatch(self._protocol, seconds, self._on_stalled, self._loop)
         self._host = host
         self._tls = None if security is None else security.tls
         self._mechanism = None if security is None else security.mechanism
-        self._request_timeout_ms = 0.0
-        self._identity: str | None = None
-        self._renew_at = math.inf
-        self._session_ends_at = math.inf
-        self._is_authenticating = False
-        self._renewal: asyncio.Task[None] | None = None
+        self._request_timeout_ms = request_timeout_ms
+        self._session: SaslSession | None = None
         self._bare_frame: asyncio.Future[bytes] | None = None
         self._is_retired = False
         self._hint = ""
-        self._want_back: Callable[[], None] | None = None
-        self._lends_reading = False
+        is_encoded = self._tls is not None or self._mechanism is not None
+        self.lending = SocketLending(
+            name, self._protocol, self._requests, self._end, self._close_if_retired, is_encoded=is_encoded
+        )
+        """Lends the socket to someone who goes on with it without the event loop."""
 
     @classmethod
     async def open(
@@ -138,8 +127,14 @@ class Connection:
         Raises: KafkaConnectionError (a reason for each address), KafkaTimeoutError, BrokenProtocolError,
         AuthenticationError.
         """
-        connection = cls(name or f"{host}:{port}", client_id, host, security, monitor or ConnectionMonitor())
-        connection._request_timeout_ms = request_timeout_ms
+        connection = cls(
+            name or f"{host}:{port}",
+            client_id,
+            host,
+            security,
+            monitor or ConnectionMonitor(),
+            request_timeout_ms,
+        )
         number, buffers = connection.number, (send_buffer_bytes, receive_buffer_bytes)
         timeout = connect_timeout_ms / 1000
         connection.monitor.reached(number, "connecting")
@@ -148,9 +143,9 @@ class Connection:
             sock = await dial(host, port, timeout, address_family, *buffers, proxy, source_address)
             connection.monitor.reached(number, "connected", address=_address(sock, connection.name))
             await connection._attach(sock, timeout)
-            await connection._negotiate_versions(request_timeout_ms)
+            await connection._negotiate_versions()
             if connection._mechanism is not None:
-                await connection._authenticate(await connection._prepare(connection._mechanism))
+                await connection._begin_session(connection._mechanism)
             else:
                 connection._hint = HINT_SASL
             connection._protocol.max_frame_bytes = MAX_FRAME_BYTES
@@ -174,6 +169,19 @@ class Connection:
         return connection
 
     @property
+    def monitor(self) -> ConnectionMonitor:
+        """What counts; may be replaced by that of the broker, once it is known which one this is."""
+        return self._requests.monitor
+
+    @monitor.setter
+    def monitor(self, monitor: ConnectionMonitor) -> None:
+        self._requests.monitor = monitor
+
+    @property
+    def last_used(self) -> float:
+        return self._requests.last_used
+
+    @property
     def is_closed(self) -> bool:
         return self._error is not None
 
@@ -185,17 +193,13 @@ class Connection:
     @property
     def in_flight(self) -> int:
         """Requests that wait for their answer."""
-        return len(self._under_way) + len(self._delayed)
+        return self._requests.count
 
     @property
     def is_outdated(self) -> bool:
         """Whether the session nears its end and the credentials stand for somebody else by now: brokers do
         not let a connection change hands."""
-        return (
-            CLOCK.monotonic() >= self._renew_at
-            and self._mechanism is not None
-            and self._mechanism.identity != self._identity
-        )
+        return self._session is not None and self._session.is_outdated
 
     @property
     def can_write(self) -> bool:
@@ -254,24 +258,9 @@ class Connection:
     def send_no_response(self, request: Request[Any], *, max_version: int | None = None) -> None:
         """Sends a request that the broker never answers (Produce with acks=0)."""
         self._start(request, self.version_of(type(request), max_version), 0, None)
-        if not self._protocol.can_write and self._stall_timer is None:
-            self._watch_writing()
+        self._stall_watch.begin()
 
-    def _watch_writing(self) -> None:
-        """Without an answer to wait for, a broker that hangs shows by taking no byte any more."""
-        assert self._protocol.transport is not None
-        unwritten = self._protocol.transport.get_write_buffer_size()
-        seconds = self._request_timeout_ms / 1000
-        self._stall_timer = self._loop.call_later(seconds, self._check_writing, unwritten)
-
-    def _check_writing(self, unwritten_before: int) -> None:
-        self._stall_timer = None
-        if self._error is not None or self._protocol.can_write:
-            return
-        assert self._protocol.transport is not None
-        if self._protocol.transport.get_write_buffer_size() < unwritten_before:
-            self._watch_writing()
-            return
+    def _on_stalled(self) -> None:
         self.monitor.request_timeouts += 1
         limit = self._limit(self._request_timeout_ms)
         self._end(KafkaConnectionError(f"{self.name} has taken no byte for {limit}"))
@@ -279,138 +268,27 @@ class Connection:
     def _limit(self, timeout_ms: float) -> str:
         return time_limit(timeout_ms, "request_timeout_ms", self._request_timeout_ms)
 
-    def lend(self, want_back: Callable[[], None]) -> Loan | None:
-        """Lends the socket to someone who reads the answer to the one request under way and goes
-        on from there without the event loop, until `take_back`. `want_back` is called on the loop when the
-        connection is needed, or has ended: it has to call `take_back` at once.
-
-        None where the bytes on the socket are not those of the frames, or more than one answer is due.
-        """
-        if not self._can_be_lent or len(self._under_way) != 1:
-            return None
-        descriptor = self._protocol.lend()
-        if descriptor is None:
-            return None
-        self._want_back = want_back
-        under_way = self._under_way[0]
-        if under_way.timer is not None:
-            under_way.timer.cancel()
-        return Loan(descriptor, under_way.correlation_id)
-
-    def take_back(self, taken: TakenBack, answer: Response) -> None:
-        """Ends what `lend` began. `answer` is what stands for the one to the last request, where that came
-        and was dealt with: then nothing is under way."""
-        self._want_back = None
-        if not self._under_way:
-            return
-        under_way = self._under_way[0]
-        under_way.correlation_id = self._next_correlation_id = taken.correlation_id
-        self.last_used = CLOCK.monotonic()
-        seconds = taken.seconds_under_way
-        if taken.is_broken:
-            self._end(KafkaConnectionError(f"{self.name} takes no byte any more"))
-        elif seconds is None:
-            self._under_way.clear()
-            self.monitor.in_flight -= 1
-            if under_way.future is not None and not under_way.future.done():
-                under_way.future.set_result(answer)
-            self._protocol.take_back(b"")
-            if self._is_retired:
-                self.close()
-        else:
-            under_way.sent_at = self.last_used - seconds
-            remaining = max(0.0, under_way.timeout_ms / 1000 - seconds)
-            under_way.timer = self._loop.call_later(remaining, self._on_timeout, under_way)
-            self._protocol.take_back(taken.received, taken.frame)
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether it can be lent at all: not while someone follows what goes through it."""
-        return self._tls is None and self._mechanism is None and not self.monitor.is_followed
-
-    @property
-    def _can_be_lent(self) -> bool:
-        is_free = self._error is None and not self._delayed and self._want_back is None
-        return self.is_plain and is_free
-
-    def lend_writing(self, want_back: Callable[[], None], *, reads_answers: bool = False) -> Loan | None:
-        """Lends the socket to someone who writes requests, and nobody else does: the first with the
-        correlation id that the loan names, the others with those that follow. With `reads_answers` he reads
-        their answers, too. `want_back` is called on the loop when the connection is needed, when an answer
-        comes that he does not read, or when the connection has ended: it has to call `take_back_writing` at
-        once.
-
-        None while anything is under way or has to wait, and where bytes are not sent as they are.
-        """
-        if not self._can_be_lent or self._under_way or self._throttled_until > CLOCK.monotonic():
-            return None
-        descriptor = self._protocol.lend() if reads_answers else self._protocol.lend_writing()
-        if descriptor is None:
-            return None
-        self._want_back, self._lends_reading = want_back, reads_answers
-        return Loan(descriptor, (self._next_correlation_id + 1) & 0x7FFFFFFF)
-
-    def take_back_writing(
-        self,
-        correlation_id: int,
-        sent: Iterable[SentElsewhere] = (),
-        *,
-        unsent: bytes = b"",
-        received: bytes = b"",
-    ) -> None:
-        """Ends what `lend_writing` began. The last request has this id; those `sent` are under way, the last
-        of them but for `unsent`, and `received` is what came of their answers: those that are whole are dealt
-        with at once."""
-        self._want_back, self._next_correlation_id = None, correlation_id
-        self.last_used = CLOCK.monotonic()
-        monitor = self.monitor
-        for request in sent:
-            name = request.request_type.NAME
-            under_way = RequestUnderWay(
-                request.correlation_id,
-                request.request_type,
-                request.version,
-                request.timeout_ms,
-                [],
-                request.answer,
-                size=request.size,
-            )
-            under_way.sent_at = self.last_used - request.seconds_under_way
-            remaining = max(0.0, request.timeout_ms / 1000 - request.seconds_under_way)
-            under_way.timer = self._loop.call_later(remaining, self._on_timeout, under_way)
-            self._under_way.append(under_way)
-            monitor.in_flight += 1
-            monitor.requests += 1
-            monitor.requests_by_api[name] += 1
-            monitor.bytes_sent += request.size
-        if unsent and self._protocol.transport is not None:
-            self._protocol.transport.write(unsent)
-        lent_reading, self._lends_reading = self._lends_reading, False
-        if lent_reading:
-            self._protocol.take_back(received)
-
     def exchanged(self, request_type: type[Request[Any]], count: int, **figures: Any) -> None:
         """So many requests were sent and answered by someone that the connection is lent to, and no answer
         asked for silence. `figures` as for `ConnectionMonitor.exchanged`."""
-        self.last_used = CLOCK.monotonic()
+        self._requests.last_used = CLOCK.monotonic()
         if self.monitor.throttled_apis:
             self.monitor.not_throttled(request_type.NAME)
         self.monitor.exchanged(request_type.NAME, requests=count, answers=count, **figures)
 
-    def _reclaim(self) -> None:
-        if self._want_back is not None:
-            self._want_back()
-
     def retire(self) -> None:
         """Closes as soon as nothing is under way."""
         self._is_retired = True
-        self._reclaim()
-        if not self.in_flight:
+        self.lending.reclaim()
+        self._close_if_retired()
+
+    def _close_if_retired(self) -> None:
+        if self._is_retired and not self.in_flight:
             self.close()
 
     def close(self) -> None:
         """Closes; what was written still leaves. Requests under way fail with KafkaConnectionError."""
-        self._reclaim()
+        self.lending.reclaim()
         transport = self._protocol.transport
         # The second time would have asyncio's TLS transport forget what it could still abort.
         if transport is not None and not transport.is_closing():
@@ -435,14 +313,13 @@ class Connection:
         timeout_ms: float,
         future: asyncio.Future[Any] | AnswerTo[Any] | None,
     ) -> None:
-        self._reclaim()
+        self.lending.reclaim()
         if self._error is not None:
             raise self._error
         under_way = self._encoded(request, version, timeout_ms, future)
-        now = CLOCK.monotonic()
-        if now >= self._renew_at:
-            self._begin_renewal(now)
-        if self._delayed or self._is_authenticating or self._throttled_until > now:
+        if self._session is not None:
+            self._session.renew_if_due()
+        if self._requests.has_delayed or self._is_authenticating or self._requests.throttled_seconds > 0:
             self._delay(under_way)
         else:
             self._send_now(under_way)
@@ -454,7 +331,7 @@ class Connection:
         timeout_ms: float,
         future: asyncio.Future[Any] | AnswerTo[Any] | None,
     ) -> RequestUnderWay:
-        correlation_id = self._take_correlation_id()
+        correlation_id = self._requests.take_correlation_id()
         try:
             parts = encode_request_parts(request, version, correlation_id, self._client_id)
         except NoCommonVersionError as error:
@@ -462,16 +339,8 @@ class Connection:
         return RequestUnderWay(correlation_id, type(request), version, timeout_ms, parts, future)
 
     def _send_now(self, under_way: RequestUnderWay) -> None:
-        self.last_used = under_way.sent_at = CLOCK.monotonic()
-        if under_way.future is not None:
-            if under_way.timer is not None:
-                under_way.timer.cancel()
-            self._under_way.append(under_way)
-            self.monitor.in_flight += 1
-            under_way.timer = self._loop.call_later(under_way.timeout_ms / 1000, self._on_timeout, under_way)
+        self._requests.add_sent(under_way)
         monitor = self.monitor
-        monitor.requests += 1
-        monitor.requests_by_api[under_way.request_type.NAME] += 1
         assert self._protocol.transport is not None
         before = monitor.bytes_sent
         for part in under_way.parts:
@@ -486,67 +355,58 @@ class Connection:
 
     def _delay(self, under_way: RequestUnderWay) -> None:
         # KIP-219: a broker that throttles us answers at once and leaves the waiting to us.
-        if not self._delayed and not self._is_authenticating:
-            self._loop.call_later(self._throttled_until - CLOCK.monotonic(), self._send_delayed)
-        # Whatever throttle_time_ms a broker demands, nobody waits longer to be sent than for an answer.
-        if under_way.future is not None:
-            under_way.timer = self._loop.call_later(under_way.timeout_ms / 1000, self._on_timeout, under_way)
-        self._delayed.append(under_way)
-        self.monitor.waiting += 1
+        if not self._requests.has_delayed and not self._is_authenticating:
+            self._loop.call_later(self._requests.throttled_seconds, self._send_delayed)
+        self._requests.add_delayed(under_way)
 
     def _send_delayed(self) -> None:
         if self._is_authenticating:
             # Called again when that is done.
             return
-        remaining = self._throttled_until - CLOCK.monotonic()
-        if self._delayed and remaining > 0:
+        remaining = self._requests.throttled_seconds
+        if self._requests.has_delayed and remaining > 0:
             self._loop.call_later(remaining, self._send_delayed)
             return
-        while self._delayed and self._error is None:
-            under_way = self._delayed.popleft()
-            self.monitor.waiting -= 1
-            if under_way.future is None or not under_way.future.done():
-                self._send_now(under_way)
-            elif under_way.timer is not None:
-                under_way.timer.cancel()
-
-    def _take_correlation_id(self) -> int:
-        self._next_correlation_id = (self._next_correlation_id + 1) & 0x7FFFFFFF
-        return self._next_correlation_id
+        while self._error is None and (under_way := self._requests.take_delayed()) is not None:
+            self._send_now(under_way)
 
     def _on_frame(self, frame: bytes | memoryview) -> None:
-        self._reclaim()
-        now = self.last_used = CLOCK.monotonic()
+        self.lending.reclaim()
         if self._bare_frame is not None:
             bare_frame, self._bare_frame = self._bare_frame, None
             if not bare_frame.done():
                 bare_frame.set_result(bytes(frame))
             return
+        first = self._requests.first
         try:
-            correlation_id = response_correlation_id(frame)
+            self._take_frame(frame)
+        except BaseException as error:
+            # Whoever waits for the answer waits no longer, whatever went wrong with it.
+            lost = KafkaConnectionError(f"{self.name}: an answer could not be taken: {error!r}")
+            lost.__cause__ = error
+            if first is not None and first.future is not None and not first.future.done():
+                first.future.set_exception(lost)
+            self._end(lost)
+            if not isinstance(error, Exception):
+                raise
+        self._close_if_retired()
+
+    def _take_frame(self, frame: bytes | memoryview) -> None:
+        size = LENGTH_BYTES + len(frame)
+        try:
+            under_way = self._requests.take_answered(response_correlation_id(frame), size)
         except BrokenProtocolError as error:
             self._end(_named(error, self.name))
             return
-        if not self._under_way or self._under_way[0].correlation_id != correlation_id:
-            # What was sent may be in order, and may be sent again on another connection.
-            due = f"instead of {self._under_way[0].correlation_id}" if self._under_way else "to no request"
-            self._end(KafkaConnectionError(f"{self.name} sent answer {correlation_id} {due}: hung up"))
+        except KafkaConnectionError as error:
+            self._end(error)
             return
-        under_way = self._under_way.popleft()
-        if under_way.timer is not None:
-            under_way.timer.cancel()
         monitor = self.monitor
-        monitor.in_flight -= 1
-        monitor.responses += 1
-        monitor.bytes_received += LENGTH_BYTES + len(frame)
-        latency_ms = (now - under_way.sent_at) * 1000
-        monitor.latency_ms.add(now, latency_ms)
         if monitor.is_followed:
-            name, size = under_way.request_type.NAME, LENGTH_BYTES + len(frame)
-            monitor.received(self.number, name, under_way.version, correlation_id, size, latency_ms)
+            name, version = under_way.request_type.NAME, under_way.version
+            latency_ms = (self.last_used - under_way.sent_at) * 1000
+            monitor.received(self.number, name, version, under_way.correlation_id, size, latency_ms)
         self._take_answer(under_way, frame)
-        if self._is_retired and not self.in_flight:
-            self.close()
 
     def _take_answer(self, under_way: RequestUnderWay, frame: bytes | memoryview) -> None:
         future = under_way.future
@@ -562,18 +422,12 @@ class Connection:
             return
         throttle_time_ms: int = getattr(response, "throttle_time_ms", 0)
         if throttle_time_ms > 0:
-            self._throttle(under_way, throttle_time_ms)
+            self._requests.throttle(under_way, throttle_time_ms)
         elif self.monitor.throttled_apis:
             self.monitor.not_throttled(under_way.request_type.NAME)
         if not self._is_authenticating:
             self._hint = ""
         future.set_result(response)
-
-    def _throttle(self, under_way: RequestUnderWay, throttle_time_ms: int) -> None:
-        name = under_way.request_type.NAME
-        if under_way.version >= FIRST_THROTTLED_VERSION.get(name, 0):
-            self._throttled_until = max(self._throttled_until, self.last_used + throttle_time_ms / 1000)
-        self.monitor.throttle(name, throttle_time_ms)
 
     def _on_timeout(self, under_way: RequestUnderWay) -> None:
         name, timeout_ms = under_way.request_type.NAME, under_way.timeout_ms
@@ -599,43 +453,31 @@ class Connection:
             self._end(self._tls.error(error, self.name))
         else:
             # What is sent by others, too, is under way.
-            self._reclaim()
+            self.lending.reclaim()
             lost = KafkaConnectionError(f"{self.name} closed the connection{_reason(error)}{self._hint}")
-            lost.request_bytes = self._under_way[0].size - LENGTH_BYTES if self._under_way else None
+            first = self._requests.first
+            lost.request_bytes = None if first is None else first.size - LENGTH_BYTES
             self._end(lost)
 
     def _end(self, error: BarnabasError, *, is_ours: bool = False) -> None:
         if self._error is not None:
             return
-        self._reclaim()
+        self.lending.reclaim()
         self._error = error
         transport = self._protocol.transport
         if transport is not None and not is_ours:
             # Also where it is closing already: asyncio's TLS transport counts as open until it is told.
             transport.abort()
-        if self._stall_timer is not None:
-            self._stall_timer.cancel()
-        if self._renewal is not None and self._renewal is not asyncio.current_task(self._loop):
-            self._renewal.cancel()
+        self._stall_watch.end()
+        if self._session is not None:
+            self._session.end()
         if self._bare_frame is not None and not self._bare_frame.done():
             self._bare_frame.set_exception(error)
-        waiting = [*self._under_way, *self._delayed]
-        self.monitor.in_flight -= len(self._under_way)
-        self.monitor.waiting -= len(self._delayed)
-        self._under_way.clear()
-        self._delayed.clear()
-        for under_way in waiting:
-            if under_way.timer is not None:
-                under_way.timer.cancel()
-            if under_way.future is not None and not under_way.future.done():
-                under_way.future.set_exception(error)
-        self.monitor.request_errors += len(waiting)
+        self._requests.fail(error)
         if self._is_ready:
             told = None if is_ours else error
             self.monitor.reached(self.number, "closed", error=told)
             self.monitor.closed(told)
-
-    # Opening
 
     async def _attach(self, sock: socket.socket, timeout: float) -> None:
         if self._tls is None:
@@ -651,37 +493,18 @@ class Connection:
             lambda: self._protocol, sock, self._host, self._tls, timeout=timeout, name=self.name
         )
 
-    async def _negotiate_versions(self, timeout_ms: float) -> None:
+    async def _negotiate_versions(self) -> None:
         self.monitor.reached(self.number, "negotiating")
         self._protocol.max_frame_bytes = MAX_HANDSHAKE_FRAME_BYTES
-        version = ApiVersionsRequest.VERSIONS[1]
-        response = await self._ask_versions(version, timeout_ms)
-        if response.error_code == UNSUPPORTED_VERSION:
-            # KIP-511: the answer tells, in version 0, what the broker does speak; old ones name nothing.
-            spoken = {key.api_key: key.max_version for key in response.api_keys}
-            version = min(version - 1, spoken.get(ApiVersionsRequest.API_KEY, 0))
-            response = await self._ask_versions(version, timeout_ms)
-        if response.error_code:
-            raise BrokenProtocolError(f"{self.name} refused ApiVersions with code {response.error_code}")
+        response = await negotiate_versions(self)
         self.versions = {key.api_key: (key.min_version, key.max_version) for key in response.api_keys}
         self.monitor.learned_versions(self.number, self.versions)
         self.finalized_features = {
             feature.name: feature.max_version_level for feature in response.finalized_features
         }
 
-    async def _ask_versions(self, version: int, timeout_ms: float) -> ApiVersionsResponse:
-        request = ApiVersionsRequest()
-        if version >= 3:
-            request.client_software_name = SOFTWARE_NAME
-            request.client_software_version = VERSION
-        future: asyncio.Future[ApiVersionsResponse] = self._loop.create_future()
-        self._start(request, version, timeout_ms, future)
-        return await future
-
-    # Authentication
-
     async def ask(self, request: Request[ResponseT], version: int) -> ResponseT:
-        """Sends a request of the authentication itself, which waits for nothing."""
+        """Sends a request that makes the connection ready, and that waits for no other."""
         if self._error is not None:
             raise self._error
         future: asyncio.Future[ResponseT] = self._loop.create_future()
@@ -708,65 +531,35 @@ class Connection:
         assert self._protocol.transport is not None
         self._protocol.transport.write(len(frame).to_bytes(LENGTH_BYTES) + frame)
 
-    async def _prepare(self, mechanism: Mechanism) -> Authentication:
-        """The broker hears nothing of it yet. Raises: as `Authentication.prepare`."""
+    async def _begin_session(self, mechanism: Mechanism) -> None:
         # Not for the clients of a cluster that asks nobody who he is.
-        from barnabas.net.sasl.authenticator import Authentication
+        from barnabas.net.sasl.session import SaslSession
 
-        authentication = Authentication(mechanism, self._host)
-        await authentication.prepare(self.name, self._request_timeout_ms)
-        return authentication
+        self._session = SaslSession(
+            mechanism,
+            self._host,
+            self,
+            self._request_timeout_ms,
+            on_renewing=self._on_renewing,
+            on_renewed=self._on_renewed,
+            on_failed=self._end,
+            loop=self._loop,
+        )
+        await self._session.begin()
+        self._hint = ""
 
-    async def _authenticate(self, authentication: Authentication) -> None:
-        """Raises: AuthenticationError, KafkaConnectionError, KafkaTimeoutError, BrokenProtocolError."""
-        self._is_authenticating = True
+    @property
+    def _is_authenticating(self) -> bool:
+        return self._session is not None and self._session.is_authenticating
+
+    def _on_renewing(self) -> None:
         self._hint = HINT_CREDENTIALS
         self.monitor.reached(self.number, "authenticating")
-        try:
-            session_lifetime_ms = await authentication.run(self)
-        finally:
-            self._is_authenticating = False
+
+    def _on_renewed(self) -> None:
         self._hint = ""
-        self._identity = authentication.identity
-        self._renew_at = self._session_ends_at = math.inf
-        if session_lifetime_ms > 0:
-            now = CLOCK.monotonic()
-            part = RENEWAL_BEGINS + RENEWAL_SPREAD * chance.random()
-            self._renew_at = now + session_lifetime_ms * part / 1000
-            self._session_ends_at = now + session_lifetime_ms / 1000
-
-    def _begin_renewal(self, now: float) -> None:
-        if self._mechanism is None or self.is_outdated:
-            return
-        if now >= self._session_ends_at:
-            # The broker would hang up on any other request.
-            self._is_authenticating = True
-        if self._renewal is None:
-            self._renewal = background.start(
-                self._renew(self._mechanism), what="re-authenticating a connection", loop=self._loop
-            )
-
-    async def _renew(self, mechanism: Mechanism) -> None:
-        """Authenticates the open connection anew: requests under way are answered, new ones wait."""
-        try:
-            try:
-                authentication = await self._prepare(mechanism)
-            except BarnabasError as error:
-                if self._is_authenticating or not error.retriable:
-                    raise
-                logger.warning("%s: re-authentication failed, will try again: %s", self.name, error)
-                self._renew_at = CLOCK.monotonic() + RENEWAL_RETRY_SECONDS
-                return
-            await self._authenticate(authentication)
-            self.monitor.reached(self.number, "up")
-            self._send_delayed()
-        except BarnabasError as error:
-            self._end(error)
-        except Exception as error:
-            logger.exception("%s: re-authentication failed", self.name)
-            self._end(KafkaConnectionError(f"{self.name}: re-authentication failed: {error!r}"))
-        finally:
-            self._renewal = None
+        self.monitor.reached(self.number, "up")
+        self._send_delayed()
 
 
 def _named(error: BarnabasError, name: str) -> BarnabasError:

@@ -26,7 +26,7 @@ from barnabas.client.admin.types.acls import authorized_operations
 from barnabas.client.arguments import check_mapping
 from barnabas.client.cluster.metadata_source import CONTROLLERS
 from barnabas.errors import BarnabasError, BrokenProtocolError
-from barnabas.net.connection import SOFTWARE_NAME
+from barnabas.net.negotiation import SOFTWARE_NAME
 from barnabas.protocol.api_key import ApiKey
 from barnabas.protocol.messages.add_raft_voter import AddRaftVoterRequest
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse

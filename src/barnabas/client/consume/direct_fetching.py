@@ -150,7 +150,7 @@ class DirectFetching:
         """The loop got an answer with so many bytes of records."""
         is_small = size <= SMALL_ANSWER_BYTES
         self._small_answers[node_id] = self._small_answers.get(node_id, 0) + 1 if is_small else 0
-        is_large = size >= LARGE_ANSWER_BYTES and connection.is_plain and version in LENT_VERSIONS
+        is_large = size >= LARGE_ANSWER_BYTES and connection.lending.is_possible and version in LENT_VERSIONS
         self._large_answers[node_id] = self._large_answers.get(node_id, 0) + 1 if is_large else 0
 
     def goes_in_bulk(self, node_id: int, queues: Iterable[FetchQueue]) -> bool:
@@ -184,7 +184,7 @@ class DirectFetching:
         ):
             return None
         lent = LentFetch(self, node_id, connection, session, request)
-        loan = connection.lend(lent.take_back)
+        loan = connection.lending.lend(lent.take_back)
         if loan is None:
             return None
         try:
@@ -285,7 +285,7 @@ class DirectFetching:
         lent.request = self._gone_on(lent, taken)
         if taken.frame is not None and taken.frame[1] == len(taken.frame[0]):
             self._large_answers[lent.node_id] = LARGE_ANSWERS_FIRST - LARGE_ANSWERS_AFTER_TROUBLE
-        lent.connection.take_back(taken, FetchResponse())
+        lent.connection.lending.take_back(taken, FetchResponse())
 
     def close(self) -> None:
         for lent in self.lent:
@@ -340,7 +340,7 @@ class DirectFetching:
         for lent_id, seconds, figures in self._fetches.figures():
             lent = self._lent[lent_id]
             self._count(lent, figures)
-            if seconds > late or (is_busy and not lent.is_in_bulk) or not lent.connection.is_plain:
+            if seconds > late or (is_busy and not lent.is_in_bulk) or not lent.connection.lending.is_possible:
                 lent.take_back()
         if self._lent:
             self._timer = self._loop.call_later(WATCH_SECONDS, self._watch)

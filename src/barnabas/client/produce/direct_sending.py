@@ -145,7 +145,7 @@ class DirectSending:
         place: tuple[int, int, int],
     ) -> None:
         reads_answers = self._may_read_answers and self._reads_answers_next
-        loan = connection.lend_writing(self.take_back, reads_answers=reads_answers)
+        loan = connection.lending.lend_writing(self.take_back, reads_answers=reads_answers)
         if loan is None:
             return
         way = (connection, queue.partition, version, topic_id)
@@ -165,7 +165,7 @@ class DirectSending:
             logger.warning("answers are read in the event loop: %s", error)
             self._may_read_answers = False
             self._lent = None
-            connection.take_back_writing(loan.correlation_id - 1)
+            connection.lending.take_back_writing(loan.correlation_id - 1)
             return
         if self._timer is None:
             self._timer = self._loop.call_later(WATCH_SECONDS, self._watch)
@@ -197,7 +197,7 @@ class DirectSending:
         ]
         self._is_taking_back = True
         try:
-            lent.connection.take_back_writing(
+            lent.connection.lending.take_back_writing(
                 back.correlation_id,
                 sent,
                 unsent=back.unsent,
@@ -271,7 +271,7 @@ class DirectSending:
         with self._counting:
             seconds_under_way, exchanges = self._accumulator.direct_figures()
             self._count(lent, exchanges)
-        if seconds_under_way > WATCH_SECONDS or not lent.connection.is_plain:
+        if seconds_under_way > WATCH_SECONDS or not lent.connection.lending.is_possible:
             self.take_back()
             self._wake()
         elif not seconds_under_way and CLOCK.monotonic() - self._used_at > UNUSED_SECONDS:

@@ -6,7 +6,7 @@ Owns what the broker's answers mean. Knows no mechanism, and nothing of what con
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
 
 from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import (
@@ -18,8 +18,9 @@ from barnabas.errors import (
     SaslAuthenticationError,
     SaslMechanismError,
 )
+from barnabas.net.carrier import Carrier
 from barnabas.net.sasl.mechanism import Conversation, Mechanism
-from barnabas.protocol.codec import Request, Response
+from barnabas.protocol.codec import Response
 from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest
 
@@ -27,26 +28,6 @@ ResponseT = TypeVar("ResponseT", bound=Response)
 
 # From this version of SaslHandshake on, messages travel in SaslAuthenticate requests (KIP-152).
 FRAMED_HANDSHAKE_VERSION = 1
-
-
-class Carrier(Protocol):
-    """What authentication needs of a connection."""
-
-    name: str
-
-    def version_of(self, request_type: type[Request[Any]], max_version: int | None = None) -> int: ...
-
-    async def ask(self, request: Request[ResponseT], version: int) -> ResponseT:
-        """Sends at once, whatever else waits for being sent."""
-        ...
-
-    async def exchange_frame(self, frame: bytes) -> bytes:
-        """Sends a frame without a header, and gives the next one that comes."""
-        ...
-
-    def send_frame(self, frame: bytes) -> None:
-        """Sends a frame without a header, and waits for nothing."""
-        ...
 
 
 class Authentication:
