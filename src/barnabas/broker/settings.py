@@ -12,13 +12,13 @@ from functools import partial
 from typing import Any
 
 from barnabas.broker.configs.broker_values import BrokerSettings
+from barnabas.broker.configs.inherited_settings import InheritedSettings
 from barnabas.broker.configs.setting_forms import gzip_level, replicas
 from barnabas.broker.configs.setting_kinds import (
     MAX_LONG,
     Setting,
     SettingSource,
     SettingType,
-    Value,
     hint,
     table_of,
 )
@@ -319,30 +319,11 @@ def check_topic_settings(own: Mapping[str, str]) -> None:
         )
 
 
-class TopicSettings:
+class TopicSettings(InheritedSettings):
     """A topic's settings: its own, else the broker's, else defaults."""
 
     def __init__(self, own: Mapping[str, str], broker: BrokerSettings) -> None:
-        self._own = own
-        self._broker = broker
-
-    def get(self, name: str) -> Value:
-        setting = TOPIC_SETTINGS[name]
-        if name in self._own:
-            return Value(setting, self._own[name], SettingSource.TOPIC)
-        if not setting.broker_name:
-            return Value(setting, setting.default, SettingSource.DEFAULT)
-        value = self._broker.get(setting.broker_name)
-        return Value(setting, value.value, value.source)
-
-    def number(self, name: str) -> int:
-        return int(self.get(name).value)
-
-    def text(self, name: str) -> str:
-        return self.get(name).value
-
-    def flag(self, name: str) -> bool:
-        return self.get(name).value.lower() == "true"
+        super().__init__(own, broker, TOPIC_SETTINGS, SettingSource.TOPIC)
 
     def produce_rules(self) -> ProduceRules:
         return ProduceRules(

@@ -18,6 +18,7 @@ from barnabas.broker.configs.broker_settings import (
     start_setting,
     synonyms,
 )
+from barnabas.broker.configs.inherited_settings import TypedSettings
 from barnabas.broker.configs.setting_forms import words_of
 from barnabas.broker.configs.setting_kinds import Setting, SettingSource, SettingType, Value, checked
 
@@ -31,7 +32,7 @@ _UNITS = {
 Level = tuple[SettingSource, Mapping[str, str]]
 
 
-class BrokerSettings:
+class BrokerSettings(TypedSettings):
     """Those of a cluster's nodes, and by `of_node` those of one. `given`: those that they are started with.
     For the cluster as a whole, what was set of one node alone counts as well.
 
@@ -100,12 +101,6 @@ class BrokerSettings:
             if known.has_default:
                 return Value(setting, _in_milliseconds(each, known.default), SettingSource.DEFAULT)
         return Value(setting, "", SettingSource.DEFAULT)
-
-    def number(self, name: str) -> int:
-        return int(self.get(name).value)
-
-    def flag(self, name: str) -> bool:
-        return self.get(name).value.lower() == "true"
 
     def of_listener(self, name: str, listener: str, mechanism: str = "") -> str:
         """The value that holds for a mechanism on a listener, else for the listener, else for all."""

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from barnabas.broker.configs.broker_settings import BROKER_SETTINGS
+from barnabas.broker.configs.inherited_settings import InheritedSettings, TypedSettings
 from barnabas.broker.configs.setting_kinds import (
     Setting,
     SettingSource,
     SettingType,
-    Value,
     table_of,
 )
 from barnabas.broker_errors import InvalidConfigError
@@ -125,41 +125,12 @@ GROUP_SETTINGS = table_of(
 )
 
 
-class BrokerValues(Protocol):
-    """The broker's settings, as far as groups fall back to them."""
-
-    def get(self, name: str) -> Value: ...
-
-    def number(self, name: str) -> int: ...
-
-
-class GroupSettings:
+def group_settings(own: Mapping[str, str], broker: TypedSettings) -> InheritedSettings:
     """A group's settings: its own, else the broker's, else defaults."""
-
-    def __init__(self, own: Mapping[str, str], broker: BrokerValues) -> None:
-        self._own = own
-        self._broker = broker
-
-    def get(self, name: str) -> Value:
-        setting = GROUP_SETTINGS[name]
-        if name in self._own:
-            return Value(setting, self._own[name], SettingSource.GROUP)
-        if not setting.broker_name:
-            return Value(setting, setting.default, SettingSource.DEFAULT)
-        value = self._broker.get(setting.broker_name)
-        return Value(setting, value.value, value.source)
-
-    def number(self, name: str) -> int:
-        return int(self.get(name).value)
-
-    def text(self, name: str) -> str:
-        return self.get(name).value
-
-    def flag(self, name: str) -> bool:
-        return self.get(name).value.lower() == "true"
+    return InheritedSettings(own, broker, GROUP_SETTINGS, SettingSource.GROUP)
 
 
-def check_bounds(own: Mapping[str, str], broker: BrokerValues) -> None:
+def check_bounds(own: Mapping[str, str], broker: TypedSettings) -> None:
     """Raises: InvalidConfigError where a group's settings are outside what the broker lets it have."""
     for number in _BOUNDED:
         if number.own_name not in own:
@@ -171,7 +142,7 @@ def check_bounds(own: Mapping[str, str], broker: BrokerValues) -> None:
         bound = number.bound_name("max")
         if bound in BROKER_SETTINGS and value > broker.number(bound):
             raise InvalidConfigError(f"{number.own_name} must be less than or equal to {bound}")
-    settings = GroupSettings(own, broker)
+    settings = group_settings(own, broker)
     for kind in ("consumer", "share", "streams"):
         session, heartbeat = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
         if settings.number(session) <= settings.number(heartbeat):

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from barnabas.broker.cluster import Cluster
-from barnabas.broker.configs.group_settings import GroupSettings
+from barnabas.broker.configs.group_settings import group_settings
+from barnabas.broker.configs.inherited_settings import InheritedSettings
 from barnabas.broker.groups.directory import GroupDirectory
 from barnabas.broker.groups.group import Consumers
 from barnabas.broker.groups.records import Key
@@ -126,8 +127,8 @@ class HeartbeatGroupCoordinator(Generic[G, M]):
             )
         return group
 
-    def settings(self, group_id: str) -> GroupSettings:
-        return GroupSettings(self._cluster.metadata.group_settings.of(group_id), self._cluster.settings)
+    def settings(self, group_id: str) -> InheritedSettings:
+        return group_settings(self._cluster.metadata.group_settings.of(group_id), self._cluster.settings)
 
     def attach(self, group: G) -> None:
         """Makes it the group of its name."""

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 from barnabas import _kernel
 from barnabas.broker.cluster import Cluster
-from barnabas.broker.configs.group_settings import GroupSettings, lookback_ms
+from barnabas.broker.configs.group_settings import lookback_ms
+from barnabas.broker.configs.inherited_settings import InheritedSettings
 from barnabas.broker.consumer_groups.assignors import TopicIdPartition
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.share_groups.coordinator import ShareGroupCoordinator
@@ -329,7 +330,7 @@ class ShareLending:
             logger.error("the states of records of deleted topics or groups are still kept: %s", error)
 
 
-def _first_offset(log: PartitionLog, settings: GroupSettings) -> int:
+def _first_offset(log: PartitionLog, settings: InheritedSettings) -> int:
     """Where a group begins that has not been there."""
     reset = settings.text("share.auto.offset.reset").lower()
     if reset == "earliest":

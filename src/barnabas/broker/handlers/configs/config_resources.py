@@ -14,7 +14,7 @@ from typing import ClassVar, Protocol
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.configs import loggers
 from barnabas.broker.configs.client_metrics import CLIENT_METRICS_SETTINGS, check_subscription
-from barnabas.broker.configs.group_settings import GROUP_SETTINGS, GroupSettings, check_bounds
+from barnabas.broker.configs.group_settings import GROUP_SETTINGS, check_bounds, group_settings
 from barnabas.broker.configs.setting_kinds import Setting, SettingSource, SettingType, Value, lookup, table_of
 from barnabas.broker.handlers.configs.broker_resources import (
     AllBrokersResource,
@@ -171,7 +171,7 @@ class GroupResource(_Usual):
         return dict(self.cluster.metadata.group_settings.of(self.name))
 
     def value(self, name: str) -> Value:
-        return GroupSettings(self.own(), self.cluster.settings).get(name)
+        return group_settings(self.own(), self.cluster.settings).get(name)
 
     def synonyms(self, value: Value) -> list[Synonym]:
         return _own_before_brokers(value, SettingSource.GROUP, self.cluster)
