@@ -1,17 +1,18 @@
-"""How many records a second become columns by a registry's schema, beside confluent-kafka's deserializer.
+"""How many records a second become columns, or values, by a registry's schema, out of Kafka.
 
     python -m bench.registry_columns [--bootstrap host:port] [--records n] [--json]
 
-The records of `bench.serializers` in Avro, out of Kafka by `poll_arrow` with a RegistryFormat; beside it
-AvroDeserializer, one message a call, of bytes that it has already. Both ask one registry in memory. Both take
-turns; of the rounds' ratios the median counts.
+The records of `bench.serializers` in Avro: by `poll_arrow` with a RegistryFormat, beside confluent-kafka's
+AvroDeserializer, one message a call, of bytes that it has already; and by the facade's DeserializingConsumer,
+beside confluent-kafka's. All ask one registry in memory, and take turns; of the rounds' ratios the median
+counts.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
-import statistics
 import timeit
 from contextlib import ExitStack
 from typing import Any
@@ -27,10 +28,13 @@ from bench.avro_values import SCHEMA, VALUE
 from bench.broker import kafka
 from bench.page_cache import fill_page_cache
 from bench.runs import Topics
-from bench.serializers import calls_of
-from bench.works import COLUMNS_WORK, PARTITIONS, SERIALIZER_WORKS, Stopwatch
+from bench.serializers import FACADE, THEIRS, Package, calls_of, row_of
+from bench.works import COLUMNS_WORK, CONSUMER_WORK, PARTITIONS, SERIALIZER_WORKS, Stopwatch
 
 ROUNDS = 9
+CONSUMER_ROUNDS = 3
+THEIR_PART = 10
+"""confluent-kafka's consumer reads a tenth: that takes it as long as all takes ours."""
 RECORDS = 1_000_000
 TABLE_ROWS = 100_000
 EVEN_COLUMNS = (
@@ -79,7 +83,34 @@ def columns_a_second(bootstrap: str, topic: str, orders: RegistryFormat, records
     return measure.rate
 
 
-def measured(bootstrap: str, topic: str, records: int, rounds: int = ROUNDS) -> dict[str, float]:
+def values_a_second(package: Package, bootstrap: str, topic: str, records: int) -> float:
+    """By a DeserializingConsumer. Start-up, up to the first record, is not in it."""
+    confluent_kafka = importlib.import_module(package.name)
+    partitions = [
+        confluent_kafka.TopicPartition(topic, partition, confluent_kafka.OFFSET_BEGINNING)
+        for partition in range(PARTITIONS)
+    ]
+    with ExitStack() as stack:
+        _, deserializer = package.pair("avro", SCHEMA, stack)
+        conf = {
+            "bootstrap.servers": bootstrap,
+            "group.id": "bench",
+            "enable.auto.commit": False,
+            "fetch.queue.backoff.ms": 1,
+            "value.deserializer": deserializer,
+        }
+        with confluent_kafka.DeserializingConsumer(conf) as consumer:
+            consumer.assign(partitions)
+            message = consumer.poll(30.0)
+            assert message.value()["text"] == VALUE["text"]
+            watch = Stopwatch()
+            for _ in range(records - 1):
+                message = consumer.poll(30.0)
+                assert message.error() is None
+            return watch.stop(records - 1).rate
+
+
+def measured(bootstrap: str, topic: str, records: int, rounds: int = ROUNDS) -> dict[str, dict[str, float]]:
     """Records a second of both, and how many times the other's ours are."""
     context = SerializationContext(topic, MessageField.VALUE)
     with ExitStack() as stack:
@@ -97,11 +128,17 @@ def measured(bootstrap: str, topic: str, records: int, rounds: int = ROUNDS) -> 
         for _ in range(rounds):
             ours.append(columns_a_second(bootstrap, topic, orders, records))
             theirs.append(calls / timeit.timeit(lambda: deserialize(data, context), number=calls))
-    ratios = [own / other for own, other in zip(ours, theirs, strict=True)]
+        facade, original = Package(FACADE, url), Package(THEIRS, url)
+        rates = [
+            (
+                values_a_second(facade, bootstrap, topic, records),
+                values_a_second(original, bootstrap, topic, records // THEIR_PART),
+            )
+            for _ in range(CONSUMER_ROUNDS)
+        ]
     return {
-        "ours": statistics.median(ours),
-        "theirs": statistics.median(theirs),
-        "ratio": statistics.median(ratios),
+        COLUMNS_WORK: row_of(list(zip(ours, theirs, strict=True))),
+        CONSUMER_WORK: row_of(rates),
     }
 
 
@@ -112,15 +149,16 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print the figures for a script")
     arguments = parser.parse_args()
     with kafka(arguments.bootstrap) as bootstrap, Topics(bootstrap).fresh() as topic:
-        row = measured(bootstrap, topic, arguments.records)
+        found = measured(bootstrap, topic, arguments.records)
     if arguments.json:
-        print(json.dumps({COLUMNS_WORK: row}))
+        print(json.dumps(found))
         return
-    work = SERIALIZER_WORKS[COLUMNS_WORK]
-    print(
-        f"{work.title}: {row['ours']:,.0f}/s, {work.compared_with}: {row['theirs']:,.0f}/s, "
-        f"{row['ratio']:.1f} x (wanted: {work.least_ratio:g} x)"
-    )
+    for name, row in found.items():
+        work = SERIALIZER_WORKS[name]
+        print(
+            f"{work.title}: {row['ours']:,.0f}/s, {work.compared_with}: {row['theirs']:,.0f}/s, "
+            f"{row['ratio']:.1f} x (wanted: {work.least_ratio:g} x)"
+        )
 
 
 if __name__ == "__main__":

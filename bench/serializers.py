@@ -2,39 +2,36 @@
 
     python -m bench.serializers [--json]
 
-Records of 19 fields, logical types among them, one a call, in one process, with warm caches; the registry is
-the one that confluent-kafka keeps in memory. Needs no broker. Both take turns; of the rounds' ratios the
-median counts.
+Records of 19 fields, logical types among them, one a call, in one process, with warm caches: by the facade
+for `confluent_kafka`, by its asyncio variants, and by the classes of `barnabas.registry`; the registry is
+embedded. Needs no broker. All take turns; of the rounds' ratios the median counts.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import datetime
+import importlib
 import json
 import statistics
 import timeit
 from collections.abc import Callable
+from contextlib import AsyncExitStack, ExitStack
 from typing import Any
 
-from confluent_kafka.schema_registry import SchemaRegistryClient
-from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
-from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
-from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
-from confluent_kafka.serialization import MessageField, SerializationContext
-
-from barnabas import registry as ours
+from barnabas import Registry
+from barnabas import registry as native
 from barnabas.formats.protobuf_schema import ProtobufSchema
 from barnabas.formats.protobuf_values import file_of, message_class
-from barnabas.registry.config import RegistryConfig
-from barnabas.registry.schemas import RegisteredSchema, Schema
+from barnabas.testing import EmbeddedRegistry
 from bench.avro_values import MOMENT, SCHEMA, VALUE
 from bench.works import SERIALIZER_WORKS
 
 ROUNDS = 9
 SECONDS_A_ROUND = 0.2
 TOPIC = "orders"
-CONTEXT = SerializationContext(TOPIC, MessageField.VALUE)
+FACADE, THEIRS = "barnabas.compat.confluent_kafka", "confluent_kafka"
 
 PROTO = """
 syntax = "proto3";
@@ -83,84 +80,107 @@ JSON_SCHEMA = json.dumps(
 )
 
 
-class StoredRegistry:
-    """What our serializers ask, answered by what confluent-kafka's have registered."""
-
-    latest_seconds = 60.0
-
-    def __init__(self, client: Any) -> None:
-        self._client = client
-        self.calls = self
-        self.config = RegistryConfig()
-
-    def run(self, steps: Any) -> Any:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return end.value
-        raise AssertionError("nothing is asked of a network")
-
-    def associations(self, *names: str, **settings: Any) -> Any:
-        return []
-        yield
-
-    def register(self, subject: str, schema: Schema, *, normalize: bool = False) -> Any:
-        found = self._client.get_latest_version(subject)
-        return RegisteredSchema(subject, found.version, found.schema_id, found.guid, schema)
-        yield
-
-    def look_up(self, subject: str, schema: Schema, **settings: Any) -> Any:
-        return (yield from self.register(subject, schema))
-
-    def schema(self, id: int, **settings: Any) -> Any:
-        found = self._client.get_schema(id)
-        return Schema(found.schema_str, found.schema_type)
-        yield
-
-
 Work = tuple[Callable[[], object], Callable[[], object]]
 
 
-def works() -> dict[str, Work]:
+class Package:
+    """The classes of `confluent_kafka`, of the facade or the original, which ask the registry at `url`."""
+
+    def __init__(self, name: str, url: str) -> None:
+        self.name = name
+        self._url = url
+        self.serialization = importlib.import_module(f"{name}.serialization")
+        self._modules = {
+            kind: importlib.import_module(f"{name}.schema_registry.{kind}")
+            for kind in ("avro", "json_schema", "protobuf")
+        }
+
+    def client(self, kind: str = "SchemaRegistryClient") -> Any:
+        module = importlib.import_module(f"{self.name}.schema_registry")
+        return getattr(module, kind)({"url": self._url})
+
+    def pair(self, kind: str, schema: Any, stack: ExitStack) -> tuple[Any, Any]:
+        """A serializer and a deserializer."""
+        # The original's clients keep what a registry answers by id, in whichever form it came first.
+        writing, reading = (stack.enter_context(self.client()) for _ in range(2))
+        avro, json_schema, protobuf = self._modules.values()
+        if kind == "avro":
+            return avro.AvroSerializer(writing, schema), avro.AvroDeserializer(reading)
+        if kind == "json":
+            deserializer = json_schema.JSONDeserializer(None, schema_registry_client=reading)
+            return json_schema.JSONSerializer(schema, writing), deserializer
+        return (
+            protobuf.ProtobufSerializer(schema, writing),
+            protobuf.ProtobufDeserializer(schema, {}, reading),
+        )
+
+    async def async_pair(self, schema: Any, stack: AsyncExitStack) -> tuple[Any, Any]:
+        """As `pair` for Avro, for asyncio."""
+        client = await stack.enter_async_context(self.client("AsyncSchemaRegistryClient"))
+        avro = importlib.import_module(f"{self.name}.schema_registry._async.avro")
+        return await avro.AsyncAvroSerializer(client, schema), await avro.AsyncAvroDeserializer(client)
+
+    def context(self, topic: str) -> Any:
+        return self.serialization.SerializationContext(topic, self.serialization.MessageField.VALUE)
+
+
+def works(url: str, stack: ExitStack) -> dict[str, Work]:
     """Each by us and by confluent-kafka, which have to agree."""
-    client = SchemaRegistryClient.new_client({"url": "mock://"})
-    return {**_avro(client), **_json(client), **_protobuf(client)}
+    registry = stack.enter_context(Registry(url))
+    facade, theirs = Package(FACADE, url), Package(THEIRS, url)
+    message = _message()
+    found: dict[str, Work] = {}
+    for kind, value, schema, own in (
+        ("avro", VALUE, SCHEMA, _native_avro(registry)),
+        ("json", _json_value(), JSON_SCHEMA, _native_json(registry)),
+        ("protobuf", message, type(message), _native_protobuf(registry, type(message))),
+    ):
+        topic = f"{TOPIC}-{kind}"
+        their_context, context = theirs.context(topic), facade.context(topic)
+        their_serialize, their_deserialize = theirs.pair(kind, schema, stack)
+        serialize, deserialize = facade.pair(kind, schema, stack)
+        native_serialize, native_deserialize = own
+        data = their_serialize(value, their_context)
+        read = their_deserialize(data, their_context)
+        for written in (serialize(value, context), native_serialize(topic, value)):
+            assert written[:5] == data[:5]
+            assert their_deserialize(written, their_context) == read
+        assert deserialize(data, context) == native_deserialize(topic, data) == read
+        write, rewrite = _call(their_serialize, value, their_context), _call(serialize, value, context)
+        reread, their_read = _call(deserialize, data, context), _call(their_deserialize, data, their_context)
+        found |= {
+            f"serialize/{kind}": (rewrite, write),
+            f"deserialize/{kind}": (reread, their_read),
+            f"serialize/{kind}, native": (_call(native_serialize, topic, value), write),
+            f"deserialize/{kind}, native": (_call(native_deserialize, topic, data), their_read),
+        }
+    return found
 
 
-def _pairs(kind: str, value: Any, their: tuple[Any, Any], own: tuple[Any, Any]) -> dict[str, Work]:
-    (their_serializer, their_deserializer), (serializer, deserializer) = their, own
-    topic = f"{TOPIC}-{kind}"
-    context = SerializationContext(topic, MessageField.VALUE)
-    data = their_serializer(value, context)
-    assert serializer(topic, value)[:5] == data[:5]
-    assert deserializer(topic, data) == their_deserializer(data, context)
-    assert their_deserializer(serializer(topic, value), context) == their_deserializer(data, context)
-    return {
-        f"serialize/{kind}": (lambda: serializer(topic, value), lambda: their_serializer(value, context)),
-        f"deserialize/{kind}": (lambda: deserializer(topic, data), lambda: their_deserializer(data, context)),
-    }
+def _call(function: Callable[..., object], *arguments: Any) -> Callable[[], object]:
+    return lambda: function(*arguments)
 
 
-def _avro(client: Any) -> dict[str, Work]:
-    registry: Any = StoredRegistry(client)
-    their = AvroSerializer(client, SCHEMA), AvroDeserializer(client)
-    return _pairs(
-        "avro", VALUE, their, (ours.AvroSerializer(registry, SCHEMA), ours.AvroDeserializer(registry))
-    )
+def _native_avro(registry: Registry) -> tuple[Any, Any]:
+    return native.AvroSerializer(registry, SCHEMA), native.AvroDeserializer(registry)
 
 
-def _json(client: Any) -> dict[str, Work]:
-    registry: Any = StoredRegistry(client)
+def _native_json(registry: Registry) -> tuple[Any, Any]:
+    return native.JSONSerializer(registry, JSON_SCHEMA), native.JSONDeserializer(registry)
+
+
+def _native_protobuf(registry: Registry, kind: Any) -> tuple[Any, Any]:
+    return native.ProtobufSerializer(registry, kind), native.ProtobufDeserializer(registry, kind)
+
+
+def _json_value() -> dict[str, Any]:
     value = {**VALUE, "bytes": "c29tZSBieXRlcw==", "fixed": "Zm91cg==", "decimal": "123.45"}
     value |= {name: VALUE[name].isoformat() for name in ("date", "created", "updated", "time")}
     value["uuid"] = str(VALUE["uuid"])
-    their = JSONSerializer(JSON_SCHEMA, client), JSONDeserializer(None, schema_registry_client=client)
-    own = ours.JSONSerializer(registry, JSON_SCHEMA), ours.JSONDeserializer(registry)
-    return _pairs("json", value, their, own)
+    return value
 
 
-def _protobuf(client: Any) -> dict[str, Work]:
-    registry: Any = StoredRegistry(client)
+def _message() -> Any:
     kind = message_class(file_of(ProtobufSchema(PROTO).descriptor_set).message_types_by_name["Order"])
     plain = {name: VALUE[name] for name in ("int", "long", "float", "double", "bytes", "boolean", "text")}
     value = kind(
@@ -171,9 +191,36 @@ def _protobuf(client: Any) -> dict[str, Work]:
     value.created.FromDatetime(MOMENT)
     value.updated.FromDatetime(MOMENT)
     value.time.FromTimedelta(datetime.timedelta(seconds=3_723))
-    their = ProtobufSerializer(kind, client), ProtobufDeserializer(kind, {}, client)
-    own = ours.ProtobufSerializer(registry, kind), ours.ProtobufDeserializer(registry, kind)
-    return _pairs("protobuf", value, their, own)
+    return value
+
+
+async def async_rates(url: str, rounds: int) -> dict[str, list[tuple[float, float]]]:
+    """Values a second of the asyncio variants for Avro, by us and by the original, a pair for each round."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    async with AsyncExitStack() as stack:
+        calls: dict[str, list[Callable[[], Any]]] = {}
+        for name in (FACADE, THEIRS):
+            package = Package(name, url)
+            context = package.context(f"{TOPIC}-avro")
+            serialize, deserialize = await package.async_pair(SCHEMA, stack)
+            data = await serialize(VALUE, context)
+            await deserialize(data, context)
+            calls.setdefault("serialize/avro, asyncio", []).append(_call(serialize, VALUE, context))
+            calls.setdefault("deserialize/avro, asyncio", []).append(_call(deserialize, data, context))
+        for name, (own, others) in calls.items():
+            for _ in range(rounds):
+                rates = await _awaited_rate(own), await _awaited_rate(others)
+                found.setdefault(name, []).append(rates)
+    return found
+
+
+async def _awaited_rate(work: Callable[[], Any]) -> float:
+    count, began_at = 0, timeit.default_timer()
+    while (seconds := timeit.default_timer() - began_at) < SECONDS_A_ROUND:
+        for _ in range(100):
+            await work()
+        count += 100
+    return count / seconds
 
 
 def calls_of(work: Callable[[], object]) -> int:
@@ -184,21 +231,27 @@ def calls_of(work: Callable[[], object]) -> int:
 
 def measured(rounds: int = ROUNDS) -> dict[str, dict[str, float]]:
     """Values a second of both, and how many times the other's ours are."""
-    found: dict[str, dict[str, float]] = {}
-    for name, pair in works().items():
-        calls = [calls_of(work) for work in pair]
-        rates = [
-            [count / timeit.timeit(work, number=count) for work, count in zip(pair, calls, strict=True)]
-            for _ in range(rounds)
-        ]
-        own, others = zip(*rates, strict=True)
-        ratios = [mine / other for mine, other in rates]
-        found[name] = {
-            "ours": statistics.median(own),
-            "theirs": statistics.median(others),
-            "ratio": statistics.median(ratios),
-        }
-    return found
+    found: dict[str, list[tuple[float, float]]] = {}
+    with ExitStack() as stack:
+        registry = stack.enter_context(EmbeddedRegistry())
+        for name, pair in works(registry.url, stack).items():
+            calls = [calls_of(work) for work in pair]
+            for _ in range(rounds):
+                own, others = (
+                    count / timeit.timeit(work, number=count) for work, count in zip(pair, calls, strict=True)
+                )
+                found.setdefault(name, []).append((own, others))
+        found |= asyncio.run(async_rates(registry.url, rounds))
+    return {name: row_of(rates) for name, rates in found.items()}
+
+
+def row_of(rates: list[tuple[float, float]]) -> dict[str, float]:
+    """The medians of the rates of ours and theirs, and of the rounds' ratios."""
+    return {
+        "ours": statistics.median(own for own, _ in rates),
+        "theirs": statistics.median(others for _, others in rates),
+        "ratio": statistics.median(own / others for own, others in rates),
+    }
 
 
 def main() -> None:

@@ -235,18 +235,34 @@ class SerializerWork:
 
 
 COLUMNS_WORK = "columns/avro"
+CONSUMER_WORK = "consume/avro"
 SERIALIZER_WORKS = {
-    "serialize/avro": SerializerWork("serialize, avro, one value a call", 5),
-    "deserialize/avro": SerializerWork("deserialize, avro, one value a call", 8),
-    "serialize/json": SerializerWork("serialize, json, one value a call", 10),
-    "deserialize/json": SerializerWork("deserialize, json, one value a call", 10),
-    "serialize/protobuf": SerializerWork("serialize, protobuf, one value a call", 1.5),
-    "deserialize/protobuf": SerializerWork("deserialize, protobuf, one value a call", 1.5),
+    "serialize/avro": SerializerWork("serialize, avro, one value a call, the facade", 5),
+    "deserialize/avro": SerializerWork("deserialize, avro, one value a call, the facade", 10),
+    "serialize/json": SerializerWork("serialize, json, one value a call, the facade", 30),
+    "deserialize/json": SerializerWork("deserialize, json, one value a call, the facade", 30),
+    "serialize/protobuf": SerializerWork("serialize, protobuf, one value a call, the facade", 4),
+    "deserialize/protobuf": SerializerWork("deserialize, protobuf, one value a call, the facade", 6),
+    "serialize/avro, native": SerializerWork("serialize, avro, one value a call, barnabas.registry", 5.5),
+    "deserialize/avro, native": SerializerWork("deserialize, avro, one value a call, barnabas.registry", 10),
+    "serialize/json, native": SerializerWork("serialize, json, one value a call, barnabas.registry", 30),
+    "deserialize/json, native": SerializerWork("deserialize, json, one value a call, barnabas.registry", 30),
+    "serialize/protobuf, native": SerializerWork(
+        "serialize, protobuf, one value a call, barnabas.registry", 4
+    ),
+    "deserialize/protobuf, native": SerializerWork(
+        "deserialize, protobuf, one value a call, barnabas.registry", 6
+    ),
+    "serialize/avro, asyncio": SerializerWork("serialize, avro, one value a call, the facade for asyncio", 5),
+    "deserialize/avro, asyncio": SerializerWork(
+        "deserialize, avro, one value a call, the facade for asyncio", 10
+    ),
     COLUMNS_WORK: SerializerWork(
         "Avro by registry to Arrow columns, poll_arrow from Kafka",
         20,
         f"{PEER}'s AvroDeserializer, one message a call",
     ),
+    CONSUMER_WORK: SerializerWork("DeserializingConsumer, Avro, the facade, poll() from Kafka", 8),
 }
 
 

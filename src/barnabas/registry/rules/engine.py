@@ -37,22 +37,23 @@ _HOLDS_IN: Mapping[str, tuple[RuleMode, ...]] = {
     **{mode: (mode,) for mode in (RuleMode.WRITE, RuleMode.READ, RuleMode.UPGRADE, RuleMode.DOWNGRADE)},
 }
 
-_original_key: ContextVar[Any] = ContextVar("barnabas_original_key", default=None)
+original_key: ContextVar[Any] = ContextVar("barnabas_original_key", default=None)
+"""What `set_original_key` sets."""
 
 
 def set_original_key(key: Any) -> None:
     """What a record's key was before it was serialized, for the actions of its value's rules: to be called
     by whoever serializes keys. Holds in this thread, or task of asyncio."""
-    _original_key.set(key)
+    original_key.set(key)
 
 
 def get_original_key() -> Any:
-    return _original_key.get()
+    return original_key.get()
 
 
 def clear_original_key() -> None:
     """To be called by whoever serializes values, so that the next record does not have this one's key."""
-    _original_key.set(None)
+    original_key.set(None)
 
 
 @frozen

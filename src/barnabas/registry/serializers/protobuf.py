@@ -91,12 +91,12 @@ class ProtobufFormat(ValueFormat[ReadProtobuf]):
 
     def __init__(self, message: Any = None) -> None:
         try:
-            from google.protobuf.message import DecodeError
+            from google.protobuf.message import DecodeError, EncodeError
         except ImportError:
             raise MissingExtraError("Protocol Buffers", "protobuf") from None
-        self._decode_error = DecodeError
+        self._decode_error, self._encode_error = DecodeError, EncodeError
         self._message = message
-        self._encode = _refuse_all if message is None else _encoder(message)
+        self._encode = _refuse_all if message is None else self._encoder_of(message)
 
     def read(self, schema: Schema, references: Sequence[Referenced]) -> ReadProtobuf:
         texts = {each.name: each.schema.text for each in references}
@@ -123,6 +123,19 @@ class ProtobufFormat(ValueFormat[ReadProtobuf]):
             # That the schema has such a message is said here, not overlooked.
             writer.message(indexes)
         return self._decoder_of(kind)
+
+    def _encoder_of(self, message: Any) -> Encode:
+        name, broken = message.DESCRIPTOR.full_name, self._encode_error
+
+        def encode(value: Any, header: bytes = b"") -> bytes:
+            if not isinstance(value, message):
+                raise SerializationError(f"the value is of {type(value).__qualname__}, where {name} is due")
+            try:
+                return header + value.SerializeToString()
+            except (broken, ValueError) as error:
+                raise SerializationError(f"{name}: {error}") from None
+
+        return encode
 
     def _decoder_of(self, kind: Any) -> Decode:
         parse, broken, name = kind.FromString, self._decode_error, kind.DESCRIPTOR.full_name
@@ -174,22 +187,6 @@ class ProtobufFormat(ValueFormat[ReadProtobuf]):
 
     def is_built_in(self, name: str) -> bool:
         return is_known(name)
-
-
-def _encoder(message: Any) -> Encode:
-    from google.protobuf.message import EncodeError
-
-    name = message.DESCRIPTOR.full_name
-
-    def encode(value: Any, header: bytes = b"") -> bytes:
-        if not isinstance(value, message):
-            raise SerializationError(f"the value is of {type(value).__qualname__}, where {name} is due")
-        try:
-            return header + value.SerializeToString()
-        except (EncodeError, ValueError) as error:
-            raise SerializationError(f"{name}: {error}") from None
-
-    return encode
 
 
 def _refuse_all(value: Any, header: bytes) -> bytes:

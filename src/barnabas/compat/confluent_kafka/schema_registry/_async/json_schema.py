@@ -33,8 +33,10 @@ from barnabas.compat.confluent_kafka.schema_registry.common.schema_registry_clie
 from barnabas.compat.confluent_kafka.serialization import (
     DeserializerBuilder,
     SerializationContext,
+    SerializationError,
     SerializerBuilder,
 )
+from barnabas.errors import SerializationError as ValueDoesNotFitError
 
 __all__ = [
     "AsyncJSONDeserializer",
@@ -82,12 +84,12 @@ class AsyncJSONSerializer(AsyncBaseSerializer):
 
     async def __call__(self, obj: Any, ctx: SerializationContext | None = None) -> bytes | None:
         """The bytes of `obj`; None stays None. Raises: SerializationError, SchemaRegistryError."""
+        data = None if obj is None else self._writing.at_once(obj, ctx)
+        if data is not None:
+            return data
         try:
             if obj is None:
                 return None
-            short_way = self._writing.short_way(ctx)
-            if short_way is not None:
-                return self._writing.at_once(short_way, obj)
             return await run_async(self._writing.write(obj, ctx))
         finally:
             track_key(ctx, obj)
@@ -147,8 +149,10 @@ class AsyncJSONDeserializer(AsyncBaseDeserializer):
                 return None
             short_way = self._reading.short_way(data, ctx)
             if short_way is not None:
-                return self._reading.at_once(short_way, data)
+                return short_way(data, self._reading.prefix_bytes)
             return await run_async(self._reading.read(data, ctx))
+        except ValueDoesNotFitError as error:
+            raise SerializationError(str(error)) from error
         finally:
             track_key(ctx, data)
 

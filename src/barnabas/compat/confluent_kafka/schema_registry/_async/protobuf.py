@@ -29,8 +29,10 @@ from barnabas.compat.confluent_kafka.schema_registry._serde.steps import run_asy
 from barnabas.compat.confluent_kafka.serialization import (
     DeserializerBuilder,
     SerializationContext,
+    SerializationError,
     SerializerBuilder,
 )
+from barnabas.errors import SerializationError as ValueDoesNotFitError
 
 __all__ = [
     "AsyncProtobufDeserializer",
@@ -73,13 +75,12 @@ class AsyncProtobufSerializer(AsyncBaseSerializer):
     async def __call__(self, message: Any, ctx: SerializationContext | None = None) -> bytes | None:
         """The bytes of a message; None stays None. Raises: SerializationError, ValueError (it is of another
         class), SchemaRegistryError."""
+        data = None if message is None else self._writing.at_once(message, ctx)
+        if data is not None:
+            return data
         try:
             if message is None:
                 return None
-            self._writing.check(message)
-            short_way = self._writing.short_way(ctx)
-            if short_way is not None:
-                return self._writing.at_once(short_way, message)
             return await run_async(self._writing.write(message, ctx))
         finally:
             track_key(ctx, message)
@@ -137,8 +138,10 @@ class AsyncProtobufDeserializer(AsyncBaseDeserializer):
                 return None
             short_way = self._reading.short_way(data, ctx)
             if short_way is not None:
-                return self._reading.at_once(short_way, data)
+                return short_way(data, self._reading.prefix_bytes)
             return await run_async(self._reading.read(data, ctx))
+        except ValueDoesNotFitError as error:
+            raise SerializationError(str(error)) from error
         finally:
             track_key(ctx, data)
 

@@ -26,7 +26,7 @@ from barnabas.compat.confluent_kafka.serialization import (
 )
 from barnabas.formats.errors import SchemaError
 from barnabas.registry.references import referenced
-from barnabas.registry.rules.engine import RuleEngine, clear_original_key, set_original_key
+from barnabas.registry.rules.engine import RuleEngine, original_key
 from barnabas.registry.serializers.remembered import Remembered
 from barnabas.registry.serializers.value_format import ReadSchema, ValueFormat
 
@@ -36,6 +36,8 @@ S = TypeVar("S", bound=ReadSchema)
 
 CAPACITY = 1_000
 """Of what one (de)serializer keeps."""
+KEY, VALUE = MessageField.KEY, MessageField.VALUE
+"""Looking a member up costs as much as the rest of a look at a message."""
 
 
 class SerdeParts:
@@ -114,6 +116,9 @@ class Flow(Generic[S]):
         self._chosen = chosen
         self._client = client
         self._read: Remembered[Schema, S] = Remembered(CAPACITY)
+        self._strategy: Any = subjects.function if hasattr(subjects.function, "changes") else _Unchanging
+        """Counts in `changes` how often it was told to forget what it knew. What was found before then is not
+        found."""
 
     def reading(self, schema: Schema) -> Asked[S]:
         """Raises: what the format says of a broken schema, and what the client raises."""
@@ -151,17 +156,19 @@ class Flow(Generic[S]):
             return None
         return (yield from self.source.chosen(subject, *self._chosen, self.format.asked_as))
 
-    def _changes(self) -> int:
-        """How often the strategy was told to forget what it knew. What was found before then is not found."""
-        return getattr(self._subjects.function, "changes", 0)
+
+class _Unchanging:
+    """Stands for a strategy that has nothing to forget."""
+
+    changes = 0
 
 
 def track_key(ctx: SerializationContext | None, key: Any) -> None:
     """For the actions of the rules of the value that comes next."""
-    if ctx is not None and ctx.field == MessageField.KEY:
-        set_original_key(key)
-    else:
-        clear_original_key()
+    if ctx is not None and ctx.field == KEY:
+        original_key.set(key)
+    elif original_key.get() is not None:
+        original_key.set(None)
 
 
 class InvalidValueError(SerializationError, ValueError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 from barnabas.compat.confluent_kafka.schema_registry._serde.base import SerdeParts
 from barnabas.compat.confluent_kafka.schema_registry._serde.conf import (
@@ -32,7 +32,7 @@ from barnabas.compat.confluent_kafka.schema_registry.common.schema_registry_clie
 from barnabas.compat.confluent_kafka.serialization import SerializationContext, SerializationError
 from barnabas.formats.protobuf_values import descriptor_text, message_index, referenced_files
 from barnabas.registry.serializers.protobuf import ProtobufFormat, ReadProtobuf
-from barnabas.registry.serializers.value_format import Decode
+from barnabas.registry.serializers.value_format import Decode, Encode
 
 PROTOBUF_TYPE = "PROTOBUF"
 
@@ -64,6 +64,19 @@ class OriginalsProtobufFormat(ProtobufFormat):
     """Says what the original says of bytes that are no message, and of messages that a schema does not
     have."""
 
+    def _encoder_of(self, message: Any) -> Encode:
+        name, broken = message.DESCRIPTOR.full_name, self._encode_error
+
+        def encode(value: Any, header: bytes = b"") -> bytes:
+            if not isinstance(value, message):
+                _refuse_class(value, message)
+            try:
+                return header + value.SerializeToString()
+            except (broken, ValueError) as error:
+                raise SerializationError(f"{name}: {error}") from error
+
+        return encode
+
     def _decoder_of(self, kind: Any) -> Decode:
         parse, broken = kind.FromString, self._decode_error
 
@@ -85,6 +98,11 @@ class OriginalsProtobufFormat(ProtobufFormat):
     def record_name(self, writer: ReadProtobuf, indexes: Sequence[int] | None) -> str | None:
         check_indexes(writer.file, indexes or [0])
         return super().record_name(writer, indexes)
+
+
+def _refuse_class(value: Any, message: Any) -> NoReturn:
+    """Raises: ValueError."""
+    raise ValueError(f"message must be of type {message} not {type(value)}")
 
 
 def check_indexes(file: Any, indexes: Sequence[int]) -> None:
@@ -119,10 +137,10 @@ class ProtobufWriting(Writing[ReadProtobuf]):
     def message_indexes(self) -> list[int] | None:
         return self._indexes
 
-    def check(self, value: Any) -> None:
-        """Raises: ValueError, for what is no such message."""
+    def write(self, value: Any, ctx: SerializationContext | None) -> Asked[bytes]:
         if not isinstance(value, self._message):
-            raise ValueError(f"message must be of type {self._message} not {type(value)}")
+            _refuse_class(value, self._message)
+        return (yield from super().write(value, ctx))
 
     def subject(self, ctx: SerializationContext | None, name: str | None) -> Asked[str | None]:
         if ctx is None:

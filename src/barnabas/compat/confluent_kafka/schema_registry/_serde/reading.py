@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from barnabas.compat.confluent_kafka.schema_registry._serde.base import CAPACITY, Flow
+from barnabas.compat.confluent_kafka.schema_registry._serde.base import CAPACITY, KEY, VALUE, Flow
 from barnabas.compat.confluent_kafka.schema_registry._serde.conf import Chosen, Subjects
 from barnabas.compat.confluent_kafka.schema_registry._serde.steps import Asked
 from barnabas.compat.confluent_kafka.schema_registry.common._schema_ids import (
@@ -21,7 +21,6 @@ from barnabas.compat.confluent_kafka.schema_registry.common._schema_ids import (
 )
 from barnabas.compat.confluent_kafka.schema_registry.common.schema_registry_client import Schema
 from barnabas.compat.confluent_kafka.serialization import (
-    MessageField,
     SerializationContext,
     SerializationError,
 )
@@ -76,7 +75,7 @@ class Reading(Flow[S]):
             and from_dict is None
             and take_id in (dual_schema_id_deserializer, prefix_schema_id_deserializer)
         )
-        self._prefix_bytes = PREFIX_BYTES + (format.type == "PROTOBUF")
+        self.prefix_bytes = PREFIX_BYTES + (format.type == "PROTOBUF")
         self._looks_into_headers = take_id is dual_schema_id_deserializer
 
     def prepare(self) -> Asked[None]:
@@ -86,26 +85,17 @@ class Reading(Flow[S]):
 
     def short_way(self, data: bytes, ctx: SerializationContext | None) -> Decode | None:
         """How such bytes are read, if that is known and nobody is to be asked."""
-        if ctx is None or not self._is_short:
+        if ctx is None or (ctx.headers and self._looks_into_headers and has_id_in_headers(ctx)):
             return None
-        if ctx.headers and self._looks_into_headers and has_id_in_headers(ctx):
-            return None
-        if ctx.field is MessageField.VALUE:
-            return self._of_values.get((ctx.topic, data[: self._prefix_bytes], self._changes()))
-        if ctx.field is MessageField.KEY:
-            return self._of_keys.get((ctx.topic, data[: self._prefix_bytes], self._changes()))
+        if ctx.field is VALUE:
+            return self._of_values.get((ctx.topic, data[: self.prefix_bytes], self._strategy.changes))
+        if ctx.field is KEY:
+            return self._of_keys.get((ctx.topic, data[: self.prefix_bytes], self._strategy.changes))
         return None
-
-    def at_once(self, short_way: Decode, data: bytes) -> Any:
-        """Raises: SerializationError."""
-        try:
-            return short_way(data, self._prefix_bytes)
-        except ValueDoesNotFitError as error:
-            raise SerializationError(str(error)) from error
 
     def read(self, data: bytes, ctx: SerializationContext | None) -> Asked[Any]:
         """Raises: SerializationError, ValueError, TypeError; what the client raises."""
-        changes = self._changes()
+        changes = self._strategy.changes
         subject = None
         if ctx is not None or not self._needs_context:
             subject = yield from self.subject(ctx, None)
@@ -156,9 +146,9 @@ class Reading(Flow[S]):
         if not way and not has_message_rules:
             decode = self._decoder(written, writer, wanted, reader, indexes)
             value = self._decoded(decode, payload)
-            is_plain = not is_ruled and len(prefix) == self._prefix_bytes
+            is_plain = not is_ruled and len(prefix) == self.prefix_bytes
             if is_plain and self._is_short and ctx is not None and ctx.topic is not None:
-                known = self._of_keys if ctx.field == MessageField.KEY else self._of_values
+                known = self._of_keys if ctx.field == KEY else self._of_values
                 known.put((ctx.topic, prefix, changes), decode)
         else:
             value = self._by_rules(

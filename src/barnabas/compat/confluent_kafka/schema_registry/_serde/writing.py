@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from barnabas.compat.confluent_kafka.schema_registry._serde.base import CAPACITY, Flow, InvalidValueError
+from barnabas.compat.confluent_kafka.schema_registry._serde.base import (
+    CAPACITY,
+    KEY,
+    VALUE,
+    Flow,
+    InvalidValueError,
+    track_key,
+)
 from barnabas.compat.confluent_kafka.schema_registry._serde.conf import Chosen, Subjects
 from barnabas.compat.confluent_kafka.schema_registry._serde.steps import Asked
 from barnabas.compat.confluent_kafka.schema_registry.common._schema_ids import (
@@ -25,20 +32,19 @@ from barnabas.compat.confluent_kafka.schema_registry.common.schema_registry_clie
     Schema,
 )
 from barnabas.compat.confluent_kafka.serialization import (
-    MessageField,
     SerializationContext,
     SerializationError,
 )
 from barnabas.errors import SerializationError as ValueDoesNotFitError
-from barnabas.registry.rules.engine import RuleEngine, has_rules
+from barnabas.registry.rules.engine import RuleEngine, has_rules, original_key
 from barnabas.registry.rules.kinds import RuleMode, RulePhase
 from barnabas.registry.serializers.remembered import Remembered
 from barnabas.registry.serializers.value_format import Encode, ReadSchema, ValueFormat
 
 S = TypeVar("S", bound=ReadSchema)
 
-ShortWay = tuple[Encode, bytes]
-"""What writes, and what goes before it."""
+ShortWay = tuple[Encode, bytes, int]
+"""What writes, what goes before it, and how often the strategy had forgotten what it knew by then."""
 
 
 class Writing(Flow[S]):
@@ -69,8 +75,8 @@ class Writing(Flow[S]):
         self._to_dict = to_dict
         self._own: S | None = None
         self._ids: Remembered[str, SchemaId] = Remembered(CAPACITY)
-        self._of_keys: Remembered[tuple[str, int], ShortWay] = Remembered(CAPACITY)
-        self._of_values: Remembered[tuple[str, int], ShortWay] = Remembered(CAPACITY)
+        self._of_keys: Remembered[str, ShortWay] = Remembered(CAPACITY)
+        self._of_values: Remembered[str, ShortWay] = Remembered(CAPACITY)
         self._is_short = (
             subjects.is_of_place
             and not chosen.is_any
@@ -84,27 +90,29 @@ class Writing(Flow[S]):
         if self.schema is not None:
             self._own = yield from self.reading(self.schema)
 
-    def short_way(self, ctx: SerializationContext | None) -> ShortWay | None:
-        """How values from there are written, if that is known and nobody is to be asked."""
-        if ctx is None or not self._is_short:
+    def at_once(self, value: Any, ctx: SerializationContext | None) -> bytes | None:
+        """Writes it as a value from there was written before; None where somebody is to be asked. Raises:
+        SerializationError, ValueError."""
+        if ctx is None:
             return None
-        if ctx.field is MessageField.VALUE:
-            return self._of_values.get((ctx.topic, self._changes()))
-        if ctx.field is MessageField.KEY:
-            return self._of_keys.get((ctx.topic, self._changes()))
-        return None
-
-    def at_once(self, short_way: ShortWay, value: Any) -> bytes:
-        """Raises: SerializationError, ValueError."""
-        encode, prefix = short_way
+        if ctx.field is VALUE:
+            known = self._of_values.get(ctx.topic)
+        elif ctx.field is KEY:
+            known = self._of_keys.get(ctx.topic)
+        else:
+            return None
+        if known is None or known[2] != self._strategy.changes:
+            return None
+        if ctx.field is KEY or original_key.get() is not None:
+            track_key(ctx, value)
         try:
-            return encode(value, prefix)
+            return known[0](value, known[1])
         except ValueDoesNotFitError as error:
             raise self._error(str(error)) from error
 
     def write(self, value: Any, ctx: SerializationContext | None) -> Asked[bytes]:
         """Raises: SerializationError, ValueError, TypeError; what the client raises."""
-        changes = self._changes()
+        changes = self._strategy.changes
         subject = yield from self.subject(ctx, self.name_of(value))
         chosen = yield from self.chosen(subject)
         schema_id = None
@@ -126,8 +134,8 @@ class Writing(Flow[S]):
                 self._validation.check(read.walk(), self.format.plain(value))
             payload = self._encoded(read, value)
             if schema_id is not None and self._is_short and ctx is not None and ctx.topic is not None:
-                known = self._of_keys if ctx.field == MessageField.KEY else self._of_values
-                known.put((ctx.topic, changes), (read.encode, schema_id.id_to_bytes()))
+                known = self._of_keys if ctx.field == KEY else self._of_values
+                known.put(ctx.topic, (read.encode, schema_id.id_to_bytes(), changes))
         else:
             payload = self._by_rules(value, ctx, subject, chosen.schema, read)
         return self._put_id(payload, ctx, schema_id)
