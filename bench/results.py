@@ -153,10 +153,11 @@ class Results:
         title = work.title if codec == "none" else f"{work.title}, {codec}"
         checks: list[Check] = []
         peer = self.find(work.peer_work, work.peer, codec)
-        if work.least_ratio and peer is not None and peer.rate:
+        least_ratio = work.least_ratio_of(codec)
+        if least_ratio and peer is not None and peer.rate:
             ratio = result.times(peer)
-            wanted = f"at least {work.least_ratio:g} x {work.peer}"
-            checks.append(Check(title, f"{ratio:.1f} x", wanted, ratio >= work.least_ratio))
+            wanted = f"at least {least_ratio:g} x {work.peer}"
+            checks.append(Check(title, f"{ratio:.1f} x", wanted, ratio >= least_ratio))
         # Nothing that decompresses keeps up with what does not.
         limit = self.find(work.name, LIMIT, codec)
         if work.least_share_of_limit and codec == "none" and limit is not None and limit.rate:
