@@ -35,7 +35,7 @@ LAYERS: list[list[list[str]]] = [
         ["signal"],
         ["still_held"],
     ],
-    [["frame_memory"], ["partitioner"], ["spare_memory"]],
+    [["frame_memory"], ["lending"], ["partitioner"], ["spare_memory"]],
     [["compression"]],
     [["records"]],
     [["arrow"], ["compaction"], ["fetching"], ["producing"]],

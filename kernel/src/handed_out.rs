@@ -9,8 +9,6 @@ use crate::sync::{Fault, has};
 
 /// A write takes nanoseconds. A writer that was stopped within one is not waited for.
 const READ_ATTEMPTS: usize = if cfg!(feature = "models") { 2 } else { 64 };
-/// Loans are counted from 1.
-const NO_LOAN: u64 = 0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
@@ -23,6 +21,9 @@ pub struct Progress {
     /// Of the last of them, -1 if it is not known.
     pub leader_epoch: i32,
 }
+
+/// Of a loan that has just begun, but for its number, and of none.
+pub const NOTHING: Progress = Progress { loan: 0, count: 0, next_offset: -1, leader_epoch: -1 };
 
 /// A sequence lock: odd while something is written.
 #[derive(Default)]
@@ -50,14 +51,12 @@ impl HandedOut {
 
     /// The loan has ended: whoever held it knows how far it went. For its holder alone, too.
     pub fn end(&self) {
-        self.publish(Progress { loan: NO_LOAN, count: 0, next_offset: -1, leader_epoch: -1 });
+        self.publish(NOTHING);
     }
 
     /// None where nothing is lent, or nothing was handed out of it yet, or the writer is in the midst of writing.
     pub fn read(&self) -> Option<Progress> {
-        (0..READ_ATTEMPTS)
-            .find_map(|_| self.try_read())
-            .filter(|progress| progress.loan != NO_LOAN && progress.count > 0)
+        (0..READ_ATTEMPTS).find_map(|_| self.try_read()).filter(|progress| progress.count > 0)
     }
 
     fn try_read(&self) -> Option<Progress> {

@@ -15,6 +15,7 @@ pub mod formats;
 pub mod frame_bytes;
 pub mod frame_memory;
 pub mod handed_out;
+pub mod lending;
 pub mod loan;
 pub mod locks;
 pub mod memory;

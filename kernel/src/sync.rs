@@ -31,6 +31,8 @@ pub enum Fault {
     ToldTooEarly,
     /// Who makes room does not look whether somebody waits for it.
     RoomIsNotTold,
+    /// An item counts after the loan was let go, which it is of.
+    CountsTooLate,
     /// Parts of what is published are read one after the other.
     SnapshotIsTorn,
 }

@@ -23,13 +23,13 @@ def test_progress_is_that_of_the_present_loan_alone() -> None:
     assert poller._progress is None
     first = poller._lend(RecordReader("a", 0, batch_of([b"x", b"y"], 10, 3)))
     assert poller._progress is None
-    poller._next_message()
+    poller._next_lent()
     assert poller._progress == (first, 1, 11, 3)
-    poller._next_message()
+    poller._next_lent()
     assert poller._progress == (first, 2, 12, 3)
     second = poller._lend(RecordReader("b", 1, batch_of([b"z"], 70, 4)))
     assert poller._progress is None
-    poller._next_message()
+    poller._next_lent()
     assert poller._progress == (second, 1, 71, 4)
     loan = poller._take_back()
     assert loan is not None
@@ -44,11 +44,11 @@ def test_progress_is_told_while_another_thread_decodes() -> None:
     small, large = batch_of([b"x"], 10, 3), batch_of([LARGE] * 4, 11, 3, "zstd")
     poller = MessagePoller()
     loan = poller._lend(RecordReader("a", 0, small + large))
-    poller._next_message()
+    poller._next_lent()
     is_over = threading.Event()
 
     def decode() -> None:
-        poller._next_message()
+        poller._next_lent()
         is_over.set()
 
     decoding = threading.Thread(target=decode)

@@ -4,5 +4,6 @@
 mod checker;
 mod fetch;
 mod handed_out;
+mod lending;
 mod produce;
 mod wire;

@@ -46,6 +46,8 @@ mod _kernel {
     #[pymodule_export]
     use super::consume::frame_receiver::FrameReceiver;
     #[pymodule_export]
+    use super::consume::poller::Poller;
+    #[pymodule_export]
     use super::consume::reader::RecordReader;
     #[pymodule_export]
     use super::consume::record::Record;

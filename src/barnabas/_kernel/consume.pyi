@@ -161,6 +161,32 @@ class RecordReader:
     def __iter__(self) -> Iterator[Record]: ...
     def __next__(self) -> Record: ...
 
+class Poller:
+    """Base of classes that hand out the records of one reader at a time, without Python. A subclass has a
+    method for whatever else there is to do when the next record is asked for: no reader is lent, it has no
+    more records, or `_attend` was called."""
+
+    def _attend(self) -> None:
+        """Has the next record that is asked for go to the subclass. Any thread."""
+    def _attended(self) -> None:
+        """The subclass has seen to it."""
+    @property
+    def _handed_out(self) -> int:
+        """How many records were handed out one by one so far, of all readers."""
+    def _next_lent(self) -> Any | None:
+        """The subclass's: the next record of the reader that is lent, None when there is no reader or it has
+        no more. Raises: CorruptBatchError, and what a deserializer raises."""
+    def _lend(self, reader: RecordReader, /) -> int:
+        """Records are handed out of `reader` from here on. The number of this loan, counted from 1."""
+    @property
+    def _progress(self) -> tuple[int, int, int, int] | None:
+        """How far the loan has come: its number, the records handed out of it, the offset behind the last of
+        them and its leader epoch or -1. None before the first one, without a loan, and while it is just
+        changing. Any thread; waits for nobody."""
+    def _take_back(self) -> tuple[int, RecordReader, int, int, int] | None:
+        """Ends `_lend`: number, reader, records handed out, and offset and leader epoch as `_progress`, -1
+        where none was."""
+
 @final
 class ArrowRecords:
     """Columns key, value (binary), topic (string), partition (int32), offset (int64), timestamp

@@ -4,11 +4,11 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Self, final
 
-from barnabas._kernel.consume import RecordReader
+from barnabas._kernel.consume import Poller
 from barnabas._kernel.message import Message
 from barnabas._kernel.produce import Accumulator
 
-class MessagePoller:
+class MessagePoller(Poller):
     """Base of `confluent_kafka`'s Consumer: hands out the messages of one reader at a time, without Python.
 
     A subclass has `_poll`, which is called with the arguments of `poll` whenever there is more to do: no
@@ -16,26 +16,7 @@ class MessagePoller:
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...
     def poll(self, timeout: float | None = None) -> Message | None: ...
-    def _attend(self) -> None:
-        """Has the next `poll` call `_poll`. Any thread."""
-    def _attended(self) -> None:
-        """Ends `_attend`."""
-    @property
-    def _handed_out(self) -> int:
-        """How many messages were handed out so far, of all readers."""
-    def _next_message(self) -> Message | None:
-        """The next one of the lent reader, None when there is no reader or it has no more. Raises:
-        CorruptBatchError."""
-    def _lend(self, reader: RecordReader, /) -> int:
-        """The number of this loan."""
-    @property
-    def _progress(self) -> tuple[int, int, int, int] | None:
-        """How far the loan has come: its number, the messages handed out of it, the offset behind the last of
-        them and its leader epoch or -1. None before the first one, without a loan, and while it is just
-        changing. Any thread; waits for nobody."""
-    def _take_back(self) -> tuple[int, RecordReader, int, int, int] | None:
-        """Ends `_lend`: number, reader, messages handed out, and offset and leader epoch as `_progress`, -1
-        where none was."""
+    def _next_lent(self) -> Message | None: ...
 
 @final
 class EventQueue:

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Self, final
 
-from barnabas._kernel.consume import RecordReader
+from barnabas._kernel.consume import Poller
 from barnabas._kernel.produce import Accumulator
 
-class PartitionPoller:
+class PartitionPoller(Poller):
     """Base of pykafka's SimpleConsumer: its `consume`, which hands out messages of a reader that is lent to
     it. What else there is to do when the next one is asked for is the subclass's `_consume(block,
     unblock_event)`."""
@@ -27,32 +27,6 @@ class PartitionPoller:
         came, or where `unblock_event` was set meanwhile.
 
         Raises: ConsumerStoppedException; and what went wrong in the background."""
-
-    def _attend(self) -> None:
-        """Has the next message go through `_consume`. Any thread."""
-
-    def _attended(self) -> None:
-        """`_consume` has seen to it."""
-
-    @property
-    def _handed_out(self) -> int:
-        """How many messages were handed out so far."""
-
-    @property
-    def _progress(self) -> tuple[int, int, int, int] | None:
-        """Of the present loan: its number, the messages handed out of it (at least one), the offset behind
-        the last, its leader epoch. None where there is nothing of that kind, or it changes. Any thread."""
-
-    def _next_lent(self) -> Any | None:
-        """The next message of the reader that is lent. Raises: CorruptBatchError, and what the deserializer
-        raises: that message was handed out."""
-
-    def _lend(self, reader: RecordReader, /) -> int:
-        """Messages are handed out of `reader` from here on. The number of this loan, counted from 1."""
-
-    def _take_back(self) -> tuple[int, RecordReader, int, int, int] | None:
-        """Ends `_lend`: the number of the loan, its reader, how many messages were handed out of it, the
-        offset behind the last of them and its leader epoch (both -1 if there was none)."""
 
 @final
 class MessageIterator:

@@ -10,6 +10,6 @@ pub mod decoded_record;
 pub mod direct_fetches;
 #[cfg(unix)]
 pub mod frame_receiver;
-pub mod lent_reader;
+pub mod poller;
 pub mod reader;
 pub mod record;

@@ -1,7 +1,7 @@
 //! `RecordPoller`: `for record in consumer` of kafka-python, where the next record is at hand.
 //!
-//! Hands out records of the reader that is lent to it (`LentReader`) one by one without any Python. Everything else is
-//! the subclass's: `_next_record`, and what is to be done about a record that its deserializers refuse.
+//! Hands out records of the reader that is lent to it one by one without any Python. Everything else is the subclass's:
+//! `_next_record`, and what is to be done about a record that its deserializers refuse.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -11,7 +11,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
-use crate::python::consume::lent_reader::{LentReader, Returned};
+use crate::python::consume::poller::Poller;
 use crate::python::consume::reader::RecordReader;
 use crate::python::kafka_python::record_shape::{FoundRecord, FoundRecords, RecordShape};
 use crate::python::objects::allocation::CollectorPause;
@@ -22,9 +22,8 @@ type Refused = (i64, PyErr);
 /// Of a record that is being made, where there is none.
 const NO_OFFSET: i64 = -1;
 
-#[pyclass(frozen, subclass, module = "barnabas._kernel")]
+#[pyclass(frozen, subclass, extends = Poller, module = "barnabas._kernel")]
 pub struct RecordPoller {
-    lent: LentReader,
     shape: OnceLock<RecordShape>,
     /// The offset of a record that was handed out of the loan, whose deserializers run. The interpreter lock is held
     /// from before the loan counts the record until this says so: another thread sees both or neither.
@@ -57,8 +56,11 @@ impl RecordPoller {
 impl RecordPoller {
     #[new]
     #[pyo3(signature = (*_arguments, **_keywords))]
-    fn new(_arguments: &Bound<'_, PyTuple>, _keywords: Option<&Bound<'_, PyDict>>) -> Self {
-        Self { lent: LentReader::default(), shape: OnceLock::new(), being_made: AtomicI64::new(NO_OFFSET) }
+    fn new(
+        _arguments: &Bound<'_, PyTuple>,
+        _keywords: Option<&Bound<'_, PyDict>>,
+    ) -> PyClassInitializer<Self> {
+        Poller::subclassed(Self { shape: OnceLock::new(), being_made: AtomicI64::new(NO_OFFSET) })
     }
 
     /// Once, before the first record: the class of records, a named tuple, and the deserializers, each with the number
@@ -80,30 +82,14 @@ impl RecordPoller {
 
     fn __next__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
         let py = slf.py();
-        let poller = slf.get();
-        if !poller.lent.needs_attention() {
+        let poller = slf.as_super().get();
+        if !poller.needs_attention() {
             // What does not go well here is met again, and dealt with, by the subclass.
-            if let Ok(Some(record)) = poller.lent.next(py, &FoundRecords) {
+            if let Ok(Some(record)) = poller.next(py, &FoundRecords) {
                 return Self::object(slf, &record);
             }
         }
         Ok(slf.call_method0(intern!(py, "_next_record"))?.unbind())
-    }
-
-    /// Has the next `__next__` go to `_next_record`. Any thread.
-    fn _attend(&self) {
-        self.lent.set_needs_attention(true);
-    }
-
-    /// `_next_record` has seen to it.
-    fn _attended(&self) {
-        self.lent.set_needs_attention(false);
-    }
-
-    /// How many records were handed out one by one so far.
-    #[getter]
-    fn _handed_out(&self) -> u64 {
-        self.lent.handed_out()
     }
 
     /// The offset of a record that counts as handed out while its deserializers still run, or None. Any thread.
@@ -115,7 +101,7 @@ impl RecordPoller {
     /// The next record of the reader that is lent, if there is any. Raises: CorruptBatchError, and what a deserializer
     /// raises, after `_was_refused` was called.
     fn _next_lent(slf: &Bound<'_, Self>) -> PyResult<Option<Py<PyAny>>> {
-        let Some(record) = slf.get().lent.next(slf.py(), &FoundRecords)? else { return Ok(None) };
+        let Some(record) = slf.as_super().get().next(slf.py(), &FoundRecords)? else { return Ok(None) };
         Self::object(slf, &record).map(Some)
     }
 
@@ -138,16 +124,5 @@ impl RecordPoller {
             }
         }
         Ok((records, None))
-    }
-
-    /// Records are handed out of `reader` from here on, until `_take_back`. The number of this loan.
-    fn _lend(&self, py: Python<'_>, reader: Py<RecordReader>) -> u64 {
-        self.lent.lend(py, reader)
-    }
-
-    /// Ends `_lend`: the number of the loan, its reader, how many records were handed out of it, the offset behind the
-    /// last of them, and its leader epoch (both -1 if there was none).
-    fn _take_back(&self, py: Python<'_>) -> Option<Returned> {
-        self.lent.take_back(py)
     }
 }

@@ -1,8 +1,8 @@
 //! `PartitionPoller`: `consume()` of pykafka's SimpleConsumer, where the next message is at hand, and `MessageIterator`,
 //! which is what `for message in consumer` goes through.
 //!
-//! Hands out messages of the reader that is lent to it (`LentReader`). Everything else is the subclass's: `_consume`,
-//! with the arguments of `consume`.
+//! Hands out messages of the reader that is lent to it. Everything else is the subclass's: `_consume`, with the
+//! arguments of `consume`.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -13,15 +13,12 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
-use crate::handed_out::Progress;
-use crate::python::consume::lent_reader::{LentReader, Returned};
-use crate::python::consume::reader::RecordReader;
+use crate::python::consume::poller::Poller;
 use crate::python::objects::calls::call_with_two;
 use crate::python::pykafka::message_class::MessageMaker;
 
-#[pyclass(frozen, subclass, module = "barnabas._kernel")]
+#[pyclass(frozen, subclass, extends = Poller, module = "barnabas._kernel")]
 pub struct PartitionPoller {
-    lent: LentReader,
     maker: OnceLock<MessageMaker>,
 }
 
@@ -30,24 +27,16 @@ impl PartitionPoller {
         self.maker.get().ok_or_else(|| PyValueError::new_err("nothing was said of the shape of messages"))
     }
 
-    /// The next message at hand. Raises: CorruptBatchError, and what the deserializer raises.
-    fn next(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let maker = self.maker()?;
-        let message = self.lent.next(py, maker)?;
-        if let (Some(message), Some(deserializer)) = (&message, &maker.deserializer) {
-            deserialize(message.bind(py), deserializer)?;
-        }
-        Ok(message)
-    }
-
-    /// The same where nothing else is to be seen to first. What does not go well is met again by the subclass, but for
+    /// The next message at hand, where nothing else is to be seen to first. What does not go well is met again by the subclass, but for
     /// what a deserializer raises: its message was handed out.
-    fn next_at_once(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let Some(maker) = self.maker.get() else { return Ok(None) };
-        if self.lent.needs_attention() {
+    fn next_at_once(slf: &Bound<'_, Self>) -> PyResult<Option<Py<PyAny>>> {
+        let py = slf.py();
+        let poller = slf.as_super().get();
+        let Some(maker) = slf.get().maker.get() else { return Ok(None) };
+        if poller.needs_attention() {
             return Ok(None);
         }
-        let Ok(Some(message)) = self.lent.next(py, maker) else { return Ok(None) };
+        let Ok(Some(message)) = poller.next(py, maker) else { return Ok(None) };
         if let Some(deserializer) = &maker.deserializer {
             deserialize(message.bind(py), deserializer)?;
         }
@@ -73,8 +62,11 @@ fn deserialize(message: &Bound<'_, PyAny>, deserializer: &Py<PyAny>) -> PyResult
 impl PartitionPoller {
     #[new]
     #[pyo3(signature = (*_arguments, **_keywords), text_signature = None)]
-    fn new(_arguments: &Bound<'_, PyTuple>, _keywords: Option<&Bound<'_, PyDict>>) -> Self {
-        Self { lent: LentReader::default(), maker: OnceLock::new() }
+    fn new(
+        _arguments: &Bound<'_, PyTuple>,
+        _keywords: Option<&Bound<'_, PyDict>>,
+    ) -> PyClassInitializer<Self> {
+        Poller::subclassed(Self { maker: OnceLock::new() })
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -107,7 +99,7 @@ impl PartitionPoller {
         unblock_event: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
-        if let Some(message) = slf.get().next_at_once(py)? {
+        if let Some(message) = Self::next_at_once(slf)? {
             return Ok(message.into_bound(py));
         }
         match block {
@@ -116,46 +108,15 @@ impl PartitionPoller {
         }
     }
 
-    /// Has the next message go through `_consume`. Any thread.
-    fn _attend(&self) {
-        self.lent.set_needs_attention(true);
-    }
-
-    /// `_consume` has seen to it.
-    fn _attended(&self) {
-        self.lent.set_needs_attention(false);
-    }
-
-    /// How many messages were handed out so far.
-    #[getter]
-    fn _handed_out(&self) -> u64 {
-        self.lent.handed_out()
-    }
-
     /// The next message of the reader that is lent, if there is any. Raises: CorruptBatchError, and what the
     /// deserializer raises.
-    fn _next_lent(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        self.next(py)
-    }
-
-    /// Messages are handed out of `reader` from here on, until `_take_back`. The number of this loan.
-    fn _lend(&self, py: Python<'_>, reader: Py<RecordReader>) -> u64 {
-        self.lent.lend(py, reader)
-    }
-
-    /// How far the present loan has come: its number, the messages handed out of it (at least one), the offset behind
-    /// the last of them and its leader epoch. None where there is nothing of that kind, or it is just changing. Any
-    /// thread; waits for nobody.
-    #[getter]
-    fn _progress(&self) -> Option<(u64, u64, i64, i32)> {
-        let Progress { loan, count, next_offset, leader_epoch } = self.lent.progress()?;
-        Some((loan, count, next_offset, leader_epoch))
-    }
-
-    /// Ends `_lend`: the number of the loan, its reader, how many messages were handed out of it, the offset behind the
-    /// last of them, and its leader epoch (both -1 if there was none).
-    fn _take_back(&self, py: Python<'_>) -> Option<Returned> {
-        self.lent.take_back(py)
+    fn _next_lent(slf: &Bound<'_, Self>) -> PyResult<Option<Py<PyAny>>> {
+        let maker = slf.get().maker()?;
+        let message = slf.as_super().get().next(slf.py(), maker)?;
+        if let (Some(message), Some(deserializer)) = (&message, &maker.deserializer) {
+            deserialize(message.bind(slf.py()), deserializer)?;
+        }
+        Ok(message)
     }
 }
 

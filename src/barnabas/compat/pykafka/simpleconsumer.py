@@ -20,8 +20,9 @@ from barnabas._kernel import MessageIterator, PartitionPoller
 from barnabas.client.cluster.lifetimes import OfThisProcess
 from barnabas.compat.pykafka._consume.auto_commits import Commit
 from barnabas.compat.pykafka._consume.errors import RAISED, error_handlers
+from barnabas.compat.pykafka._consume.message_loans import OutOfRange
 from barnabas.compat.pykafka._consume.owned_partition import MAGIC_OFFSETS, OwnedPartition
-from barnabas.compat.pykafka._consume.session import MessageSession, OutOfRange
+from barnabas.compat.pykafka._consume.session import MessageSession
 from barnabas.compat.pykafka._consume.settings import consumer_settings
 from barnabas.compat.pykafka._network.ending import can_be_stopped, stop_dropped
 from barnabas.compat.pykafka._produce.failures import failure_of

@@ -259,7 +259,7 @@ class KafkaConsumer(RecordPoller):
         return self._session.next_record(timeout)
 
     def _was_refused(self, offset: int) -> None:
-        self._session.was_refused(offset)
+        self._session.loans.was_refused(offset)
 
     # Positions
 

@@ -55,6 +55,7 @@ from barnabas.errors import ImpossibleOffsetError
 from barnabas.events import Event, PollIntervalExceeded
 from barnabas.loop_thread import loop_thread
 from barnabas.sync.poll_session import Look, run_poll
+from barnabas.sync.reader_loans import attending, watch_progress
 from barnabas.sync.waiting import PollWaiting, direct_fetches
 from barnabas.types import GroupIdentity, OffsetAndMetadata, TopicPartition
 from barnabas.values import frozen
@@ -65,8 +66,6 @@ OFFSET_TAIL_BASE = -2000
 """An offset of this minus n is n records before the end."""
 # Between two looks of one thread for what another may have taken its notice of.
 LONGEST_WAIT_SECONDS = 1.0
-# How often max.poll.interval.ms is looked after, as in librdkafka.
-PROGRESS_SECONDS = 0.5
 UNKNOWN_RETRY_SECONDS = 1.0
 _STARTING_POINTS: dict[int, StartingPoint] = {OFFSET_BEGINNING: "earliest", OFFSET_END: "latest"}
 
@@ -112,6 +111,8 @@ class ConsumerSession(Observed):
         self._serve = serve
         self._loop = loop_thread()
         self._waiting = PollWaiting()
+        self.wake = attending(self._poller_of, self._waiting.wake)
+        """Has polls look again. Any thread."""
         self._known_topics: set[str] = set()
         # Callbacks that closing runs may end the assignment in either way.
         self.is_closing = False
@@ -167,20 +168,6 @@ class ConsumerSession(Observed):
         """Reaches for the cluster. What it tells of that is heard by those that listen already."""
         self._loop.call(self._start_tasks)
 
-    @property
-    def _poller(self) -> MessagePoller:
-        """For calls that the poller itself makes."""
-        poller = self._poller_of()
-        assert poller is not None
-        return poller
-
-    def wake(self) -> None:
-        """Has polls look again. Any thread."""
-        poller = self._poller_of()
-        if poller is not None:
-            poller._attend()
-        self._waiting.wake()
-
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         return self._loop.run(work, what="consumer")
 
@@ -211,12 +198,13 @@ class ConsumerSession(Observed):
         core = self.core
 
         def look() -> T | Literal[Look.WAIT]:
-            self._poller._attended()
+            poller = self.messages.poller
+            poller._attended()
             self._serve()
             if self._is_overdue:
                 # The program hears of it before it hears that its partitions are lost.
                 self._is_overdue = False
-                self._poller._attend()
+                poller._attend()
             else:
                 self._run_callbacks()
             taken = None if core.rebalances.is_holding else take()
@@ -509,7 +497,9 @@ class ConsumerSession(Observed):
 
     def _start_tasks(self) -> None:
         start = self._client.in_background
-        self._tasks.append(start(self._watch_progress(), "watching whether the program polls"))
+        self._tasks.append(
+            start(watch_progress(self.core, self._poller_of), "watching whether the program polls")
+        )
         self._tasks.append(start(reach_cluster(self._client), "reaching for the cluster"))
         interval_ms = self.config.auto_commit_interval_ms
         if self._commits_automatically and interval_ms > 0:
@@ -524,17 +514,6 @@ class ConsumerSession(Observed):
     def _stop_tasks(self) -> None:
         while self._tasks:
             self._tasks.pop().cancel()
-
-    async def _watch_progress(self) -> None:
-        """Polls that the kernel serves alone leave no other trace."""
-        seen = 0
-        while True:
-            await asyncio.sleep(PROGRESS_SECONDS)
-            poller = self._poller_of()
-            if poller is not None and poller._handed_out != seen:
-                seen = poller._handed_out
-                self.core.note_progress()
-            del poller
 
     # The end
 

@@ -1,7 +1,6 @@
 """The messages of one open consumer: what is lent to its poller, what was taken of it, and events among them.
 
-Owns the loan of a reader to the kernel's `MessagePoller`, and the order of messages and events. Its lock is
-held by who lends, takes, and changes what is lent.
+Owns the order of messages and events. Its lock is held by who lends, takes, and changes what is lent.
 """
 
 # The methods of MessagePoller that are not for programs have an underscore.
@@ -20,6 +19,7 @@ from barnabas.client.consume.partition_state import PartitionState
 from barnabas.compat.librdkafka.consume.consumer_events import end_message
 from barnabas.compat.librdkafka.consume.stored_offsets import HandedOut, StoredOffsets
 from barnabas.errors import CorruptBatchError
+from barnabas.sync.reader_loans import Lent, ReaderLoans, Returned
 from barnabas.types import TopicPartition
 from barnabas.values import frozen
 
@@ -36,9 +36,9 @@ class ShownNames:
     """Gives a message that stands for an event the program's names."""
 
 
-class SessionMessages:
-    """`poller` gives the poller, None once the program has forgotten it; `assigned` the partitions that the
-    program has. `on_failure` hears of what cannot be read, and may have an event arrive."""
+class SessionMessages(ReaderLoans[MessagePoller]):
+    """`assigned` gives the partitions that the program has. `on_failure` hears of what cannot be read, and
+    may have an event arrive."""
 
     def __init__(
         self,
@@ -50,41 +50,20 @@ class SessionMessages:
         on_failure: Callable[[Failure], None],
         shown_names: ShownNames | None,
     ) -> None:
+        super().__init__(core, poller)
         self._client = core.client
-        self._partitions, self._buffer = core.partitions, core.buffer
         self._offsets = offsets
-        self._poller_of = poller
         self._assigned = assigned
         self._on_failure = on_failure
         self._shown_names = shown_names
         self.lock = threading.RLock()
         self.arrived: deque[Message] = deque()
         """Events, and messages that were taken and given to nobody."""
-        self._lent: tuple[int, PartitionState, int] | None = None
-        """The number of the poller's loan, what it is of, and the buffer's epoch of that."""
-
-    @property
-    def _poller(self) -> MessagePoller:
-        """For calls that the poller itself makes."""
-        poller = self._poller_of()
-        assert poller is not None
-        return poller
 
     def take_one(self) -> Message | None:
         with self.lock:
-            while True:
-                try:
-                    message = self._poller._next_message()
-                except CorruptBatchError as error:
-                    self._stop_lent(error)
-                    continue
-                if message is not None:
-                    return message
-                self.take_back(is_exhausted=True)
-                if self.arrived:
-                    return self._next_arrived()
-                if not self._lend_next():
-                    return None
+            message: Message | None = self.next()
+            return self._next_arrived() if message is None and self.arrived else message
 
     def take_many(self, messages: list[Message], limit: int, begun_at: BegunAt) -> None:
         with self.lock:
@@ -99,7 +78,7 @@ class SessionMessages:
                         continue
                     return
                 state, reader = lent
-                epoch = state.epoch
+                epoch, position = state.epoch, state.position
                 try:
                     taken = reader.take_messages(missing)
                 except CorruptBatchError as error:
@@ -107,12 +86,11 @@ class SessionMessages:
                     continue
                 if taken:
                     begun_at.setdefault(state.partition, (taken[0].offset() or 0, epoch))
-                    next_offset: int = (taken[-1].offset() or 0) + 1
-                    self._was_read(state, epoch, next_offset, reader.last_leader_epoch)
                     messages += taken
-                else:
-                    self._was_exhausted(state, epoch, reader)
+                next_offset = (taken[-1].offset() or 0) + 1 if taken else -1
+                returned = 0, reader, len(taken), next_offset, reader.last_leader_epoch
                 self._buffer.settle(state, reader, len(taken), is_exhausted=not taken)
+                self._note((0, state, epoch), returned, position, not taken)
 
     def unread(self, messages: list[Message], begun_at: BegunAt) -> None:
         """Nobody was given what was taken: it is read again, and not committed as read until then."""
@@ -133,8 +111,9 @@ class SessionMessages:
 
     def _next_reader(self) -> tuple[PartitionState, RecordReader] | None:
         """What is to be read next. None where that is an event, which has arrived, or nothing."""
-        if (failure := self._partitions.failures.take()) is not None:
+        while not self.arrived and (failure := self._partitions.failures.take()) is not None:
             self._on_failure(failure)
+        if self.arrived:
             return None
         lent = self._buffer.lend()
         if lent is not None and lent[0].partition not in self._assigned():
@@ -151,50 +130,22 @@ class SessionMessages:
         event = self.arrived.popleft()
         return event if self._shown_names is None else self._shown_names.event(event)
 
-    def _lend_next(self) -> bool:
-        """Whether there is a next reader or an event."""
-        lent = self._next_reader()
-        if lent is None:
-            return bool(self.arrived)
-        state, reader = lent
-        epoch = state.epoch
-        self._lent = self._poller._lend(reader), state, epoch
-        return True
-
     def settle(self) -> None:
         """Counts what single polls have given: positions and stored offsets are exact from here on."""
         with self.lock:
             self.take_back()
 
-    def take_back(self, *, is_exhausted: bool = False) -> RecordReader | None:
-        """The reader that was lent, if one was."""
-        loan, lent = self._poller._take_back(), self._lent
-        self._lent = None
-        if loan is None or lent is None:
-            return None
-        _, reader, taken, next_offset, leader_epoch = loan
+    def _note(self, lent: Lent, returned: Returned, position: int, is_exhausted: bool) -> None:
         _, state, epoch = lent
+        _, reader, taken, next_offset, leader_epoch = returned
+        was_read = taken > 0
         if is_exhausted:
-            self._was_exhausted(state, epoch, reader)
-        elif taken:
-            self._was_read(state, epoch, next_offset, leader_epoch)
-        self._buffer.settle(state, reader, taken, is_exhausted=is_exhausted)
-        return reader
-
-    def _was_read(self, state: PartitionState, epoch: int, next_offset: int, leader_epoch: int) -> None:
-        handed_out = HandedOut(state.partition, next_offset, leader_epoch, epoch, state.highest_known_offset)
-        self._offsets.was_read(handed_out)
-
-    def _was_exhausted(self, state: PartitionState, epoch: int, reader: RecordReader) -> None:
-        """Behind the last message there may be markers of transactions, which count as read."""
-        if reader.next_offset > state.position:
-            self._was_read(state, epoch, reader.next_offset, reader.last_leader_epoch)
-
-    def _stop_lent(self, error: CorruptBatchError) -> None:
-        lent = self._lent
-        reader = self.take_back()
-        if lent is not None and reader is not None:
-            self._buffer.stop(lent[1], reader, error)
+            # Behind the last message there may be markers of transactions, which count as read.
+            next_offset, leader_epoch = reader.next_offset, reader.last_leader_epoch
+            was_read = next_offset > position
+        if was_read:
+            known = state.highest_known_offset
+            self._offsets.was_read(HandedOut(state.partition, next_offset, leader_epoch, epoch, known))
 
     def handed_out(self) -> HandedOut | None:
         """How far single polls have come with what is lent, without waiting for the thread that polls."""

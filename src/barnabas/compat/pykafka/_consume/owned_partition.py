@@ -12,7 +12,7 @@ import threading
 import time
 from typing import Any
 
-from barnabas.compat.pykafka._consume.session import HeldOffset
+from barnabas.compat.pykafka._consume.message_loans import HeldOffset
 from barnabas.compat.pykafka.common import EPOCH, OffsetType
 from barnabas.compat.pykafka.protocol import (
     PartitionFetchRequest,
