@@ -58,10 +58,11 @@ def render_codes(rows: list[BrokerErrorRow]) -> str:
 
 def render_errors(rows: list[BrokerErrorRow]) -> str:
     """The source of broker_errors.py."""
-    unknown = EXPLANATIONS.keys() - {row.name for row in rows}
-    if unknown:
-        raise ValueError(f"explanations of errors that do not exist: {', '.join(sorted(unknown))}")
     errors = [row for row in rows if row.name != "NONE"]
+    names = {row.name for row in errors}
+    if names != EXPLANATIONS.keys():
+        missing, of_none = sorted(names - EXPLANATIONS.keys()), sorted(EXPLANATIONS.keys() - names)
+        raise ValueError(f"codegen/error_explanations.py: missing {missing}, of no error {of_none}")
     classes = [error_class_name(row.name) for row in errors]
     lines = [
         HEADER.format(title="One class for each of Kafka's error codes."),
@@ -75,17 +76,15 @@ def render_errors(rows: list[BrokerErrorRow]) -> str:
     for row in errors:
         base = "GroupRebalancedError" if row.name in REBALANCED else "BrokerError"
         lines.append(f"\n\nclass {error_class_name(row.name)}({base}):\n")
-        if row.name in EXPLANATIONS:
-            text = textwrap.indent(textwrap.fill(f'"""{EXPLANATIONS[row.name]}"""', 100), " " * 4)
-            lines.append(f"{text}\n\n")
+        text = textwrap.indent(textwrap.fill(f'"""{EXPLANATIONS[row.name]}"""', 100), " " * 4)
+        lines.append(f"{text}\n\n")
         lines.append(f"    code: ClassVar[int] = {row.code}\n")
         lines.append(f'    name: ClassVar[str] = "{row.name}"\n')
         if row.retriable:
             lines.append("    retriable: ClassVar[bool] = True\n")
         if row.invalid_metadata:
             lines.append("    invalid_metadata: ClassVar[bool] = True\n")
-        if row.name in EXPLANATIONS:
-            lines.append(f"    explanation: ClassVar[str] = {_in_pieces(EXPLANATIONS[row.name])}\n")
+        lines.append(f"    explanation: ClassVar[str] = {_in_pieces(EXPLANATIONS[row.name])}\n")
     lines.append("\n\nBY_CODE: dict[int, type[BrokerError]] = {\n")
     lines += [f"    {row.code}: {error_class_name(row.name)},\n" for row in errors]
     lines.append("}\n")

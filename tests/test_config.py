@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from barnabas.credentials import Secret
 from barnabas.errors import InvalidSettingError, UnknownSettingError
 from barnabas.settings import keywords as settings
+from barnabas.settings import table
 from barnabas.settings.table import (
     ALIASES,
     SERIALIZERS,
@@ -22,6 +25,8 @@ from barnabas.settings.table import (
     parse_server,
     reset_duration_ms,
 )
+
+CONFIGS = [CommonConfig, ProducerConfig, ConsumerConfig, ShareConsumerConfig, AdminConfig]
 
 
 def producer(**given: Any) -> ProducerConfig:
@@ -136,7 +141,16 @@ def test_a_server_is_a_host_and_a_port(server: str, parts: tuple[str, int]) -> N
     assert parse_server(server) == parts
 
 
-@pytest.mark.parametrize("config_type", [CommonConfig, ProducerConfig, ConsumerConfig, AdminConfig])
+@pytest.mark.parametrize("config_type", CONFIGS)
+def test_every_setting_is_read_somewhere(config_type: Any) -> None:
+    package = Path(table.__file__).parents[1]
+    sources = [path for part in ("client", "net", "sync") for path in (package / part).rglob("*.py")]
+    read = {name for path in sources for name in re.findall(r"\.(\w+)", path.read_text())}
+    read_by_the_table = set(re.findall(r"self\.(\w+)", Path(table.__file__).read_text()))
+    assert set(names(config_type)) - read - read_by_the_table == set()
+
+
+@pytest.mark.parametrize("config_type", CONFIGS)
 def test_every_setting_says_what_it_is_and_has_a_default_in_its_range(config_type: Any) -> None:
     for field in dataclasses.fields(config_type):
         assert field.metadata["doc"].endswith("."), field.name
@@ -159,11 +173,11 @@ def test_the_typed_keyword_arguments_are_those_of_the_table(config_type: Any, ty
     named = set(names(config_type)) - {"bootstrap_servers", "group_id"}
     hints = get_type_hints(typed)
     assert set(hints) - set(ALIASES) == named
-    table = get_type_hints(config_type)
+    fields = get_type_hints(config_type)
     looser = {"acks", "partitioner", *SERIALIZERS} | {
-        n for n in named if get_origin(table[n]) is tuple or Secret in get_args(table[n])
+        n for n in named if get_origin(fields[n]) is tuple or Secret in get_args(fields[n])
     }
-    assert {n: hints[n] for n in named - looser} == {n: table[n] for n in named - looser}
+    assert {n: hints[n] for n in named - looser} == {n: fields[n] for n in named - looser}
 
 
 @pytest.mark.parametrize(

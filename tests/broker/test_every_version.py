@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +34,16 @@ from barnabas.protocol.messages.offset_delete import OffsetDeleteRequest
 from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest
 from barnabas.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from barnabas.protocol.messages.produce import ProduceRequest
+from barnabas.protocol.releases import RELEASES
 
 from .conftest import batch_of, values
 from .in_process import Client, run
 
+# Who logs in, says what it is, and changes a token of its own.
+OPEN_TO_ALL = {
+    *("ApiVersions", "SaslHandshake", "SaslAuthenticate", "GetTelemetrySubscriptions", "PushTelemetry"),
+    *("RenewDelegationToken", "ExpireDelegationToken"),
+}
 CLIENT_METRICS, SET = 16, 0
 ADVERTISED = [
     (handler.request_type, version)
@@ -179,6 +188,23 @@ async def offered_telemetry(client: Client) -> Client:
     answer = await client.send(IncrementalAlterConfigsRequest([resource]))
     assert answer.responses[0].error_code == 0
     return await client.another()
+
+
+def test_the_versions_are_those_of_the_newest_release_up_to_the_last_that_messages_have() -> None:
+    newest = Release.named(RELEASES[-1])
+    assert offered_versions() == {api_key: newest.versions(api_key) for api_key in HANDLERS}
+    behind = [
+        each.request_type.NAME for each in HANDLERS.values() if each.highest < each.request_type.VERSIONS[1]
+    ]
+    assert behind == []
+
+
+def test_every_handler_asks_who_may_do_it_where_kafka_asks() -> None:
+    modules = {each.request_type.NAME: sys.modules[each.handle.__module__] for each in HANDLERS.values()}
+    # What asks is the authorizer, or a module that calls it.
+    asking = re.compile(r"authorizer|\brights\.|\.admission\b")
+    asks_nobody = {name for name, module in modules.items() if not asking.search(inspect.getsource(module))}
+    assert asks_nobody == OPEN_TO_ALL
 
 
 def test_only_what_is_handled_is_advertised(tmp_path: Path) -> None:

@@ -120,16 +120,30 @@ def test_a_mistake_in_the_list_of_the_api_is_found(line: str, difference: str) -
     assert difference in found
 
 
-def files_named_on(page: str) -> list[str]:
-    return re.findall(r"[\w./-]*\w\.(?:py|rs)\b", page)
+def named_on(page: str) -> list[str]:
+    """Files, and folders in backticks. Without links, which the check "site" follows, and what runs leave in
+    build/."""
+    text = re.sub(r"\[[^\]]*\]\([^)]*\)", "", page)
+    files = re.findall(r"[\w./-]*\w\.(?:py|rs|toml|md|json|sh)\b", text)
+    folders = re.findall(r"`([\w./-]*\w/)`", text)
+    return [name for name in (*files, *folders) if not name.startswith("build/")]
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs" / "design").glob("*.md")), ids=lambda page: page.stem)
-def test_each_file_that_a_page_of_the_design_names_is_there(page: Path) -> None:
+def test_each_file_and_folder_that_a_page_of_the_design_names_is_there(page: Path) -> None:
     # As it is to be found: by its path, or the end of it.
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     files = [f"/{name}" for name in listed.splitlines()]
     missing = [
-        name for name in files_named_on(page.read_text()) if not any(f.endswith(f"/{name}") for f in files)
+        name
+        for name in named_on(page.read_text())
+        if not any(file.endswith(f"/{name}") or (name.endswith("/") and f"/{name}" in file) for file in files)
     ]
     assert missing == []
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "design").glob("*.md")), ids=lambda page: page.stem)
+def test_each_check_that_a_page_of_the_design_names_is_one_of_make_check(page: Path) -> None:
+    checks = re.findall(r'^check "([^"]+)"', (ROOT / "scripts" / "check.sh").read_text(), re.MULTILINE)
+    named = re.findall(r'\bchecks?\s"([^"]+)"', page.read_text())
+    assert [name for name in named if name not in checks] == []

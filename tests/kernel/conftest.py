@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from barnabas._kernel import BatchBuilder, Record
+from barnabas.settings.table import Codec
 
-CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
+CODECS = list(get_args(Codec))
 
 
 def build_batch(records: Sequence[tuple[Any, ...]], *, compression: str = "none", **header: Any) -> bytes:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.kernel.conftest import CODECS
 
 from barnabas._kernel import (
     BatchBuilder,
@@ -37,7 +38,7 @@ record_lists = st.lists(
 )
 
 
-@given(record_lists, st.sampled_from(["none", "gzip", "snappy", "lz4", "zstd"]), st.integers(0, 2**62))
+@given(record_lists, st.sampled_from(CODECS), st.integers(0, 2**62))
 def test_records_come_back_as_they_were_written(
     batch: Batch, parts: Parts, records: list[Any], compression: str, base_offset: int
 ) -> None:
@@ -273,3 +274,8 @@ def _plain_batch(base_offset: int) -> bytes:
     for value in (b"a", b"b"):
         builder.append(0, None, value)
     return builder.build(base_offset=base_offset)
+
+
+def test_settings_name_the_codecs_in_the_order_of_their_numbers(batch: Batch) -> None:
+    for number, codec in enumerate(CODECS):
+        assert batch([(1, None, bytes(1000))], compression=codec)[22] & 7 == number

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.kernel.conftest import CODECS
 
 from barnabas._kernel import (
     KeyOffsets,
@@ -27,8 +28,6 @@ from barnabas._kernel import (
 from barnabas.errors import CorruptBatchError
 
 Batch = Callable[..., bytes]
-
-CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 
 
 def read_in_every_way(data: bytes) -> None:
@@ -83,7 +82,7 @@ def test_batches_with_flipped_bits_and_cut_ends_are_records_or_a_clear_error(
 
 
 @given(
-    st.sampled_from(CODECS[:-1]),
+    st.sampled_from([codec for codec in CODECS if codec != "zstd"]),
     st.sampled_from([0, 1]),
     st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 7)), min_size=1, max_size=5),
     st.integers(0, 10_000),

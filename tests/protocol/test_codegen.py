@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from broker_errors import BrokerErrorRow, render_errors
 from definitions import Message, merge, parse_versions, read_jar
 from names import error_class_name, snake_case
 from python_source import render_module
@@ -103,3 +104,8 @@ def test_no_prose_reaches_the_generated_source(tmp_path: Path) -> None:
     source = render_module(list(found.values()))
     assert 'port: int = wire("uint16", "0+")' in source
     assert "Prose" not in source
+
+
+def test_an_error_without_an_explanation_is_named_with_the_file_that_lacks_it() -> None:
+    with pytest.raises(ValueError, match=r"error_explanations.py: missing \['TOPIC_ASLEEP'\], of no error"):
+        render_errors([BrokerErrorRow(200, "TOPIC_ASLEEP", True, False)])

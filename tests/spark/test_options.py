@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable
+
 import pytest
 
 from barnabas.spark.errors import InvalidOptionError, UnsupportedOptionError
+from barnabas.spark.option_table import READING
 from barnabas.spark.options import (
+    FOR_STREAMING_ONLY,
+    SINK_OPTIONS,
+    SOURCE_OPTIONS,
     Assign,
     Subscribe,
     SubscribePattern,
@@ -280,3 +287,22 @@ def test_a_write_takes_what_spark_adds_for_itself() -> None:
     options = sink_options(SERVERS | {"topic": "delays", "checkpointlocation": "/tmp/x", "queryname": "q"})
     assert options.topic == "delays"
     assert sink_options(SERVERS).topic is None
+
+
+@pytest.mark.parametrize(
+    ("read", "given", "option"),
+    [
+        *((source_options, READ, each) for each in SOURCE_OPTIONS),
+        *((sink_options, SERVERS, each) for each in SINK_OPTIONS),
+    ],
+)
+def test_no_option_is_taken_and_not_looked_at(
+    read: Callable[[dict[str, str]], object], given: dict[str, str], option: str
+) -> None:
+    with contextlib.suppress(InvalidOptionError):
+        assert read({**given, option.lower(): "~"}) != read(given)
+
+
+def test_the_table_says_which_options_mean_nothing_to_a_batch() -> None:
+    said = {option.name for option in READING if option.doc.startswith("Streaming only: ")}
+    assert said == set(FOR_STREAMING_ONLY)

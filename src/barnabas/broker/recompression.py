@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from typing import get_args
 
 from barnabas import _kernel
 from barnabas._kernel import BatchInfo
 from barnabas.protocol.schema import Records
+from barnabas.settings.table import Codec
 
-CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+CODECS = get_args(Codec)
 # In a batch of magic 2: bytes that its length does not count, checksum, attributes, records.
 LENGTH_POSITION, LENGTH_FROM = 8, 12
 CHECKSUM_POSITION = 17

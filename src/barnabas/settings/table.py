@@ -23,6 +23,7 @@ from barnabas.types import Buffer
 from barnabas.values import frozen
 
 Codec = Literal["none", "gzip", "snappy", "lz4", "zstd"]
+"""In the order of their numbers in a batch."""
 Partitioner = Literal[
     "murmur2",
     "murmur2_random",

@@ -13,6 +13,8 @@ import pytest
 from tests.waiting import NEVER_SECONDS, Patience
 
 from barnabas import Admin, Consumer, Producer, TopicPartition
+from barnabas.client.consume.direct_fetching import LENT_VERSIONS
+from barnabas.protocol.messages.fetch import FetchRequest
 
 Eventually = Callable[..., Any]
 TIMEOUT = 60.0
@@ -235,3 +237,7 @@ def test_a_partition_whose_records_were_deleted_is_read_from_where_it_begins(
         # A fetch that was answered before may have brought records that are deleted by now.
         read.append(next_value(consumer))
     assert read[-3:] == values
+
+
+def test_the_kernel_fetches_in_the_newest_version() -> None:
+    assert LENT_VERSIONS[-1] == FetchRequest.VERSIONS[1]

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from barnabas import Delivery, Producer
+from barnabas.client.produce.direct_sending import VERSIONS
 from barnabas.errors import BarnabasError, KafkaTimeoutError, PurgedError
+from barnabas.protocol.messages.produce import ProduceRequest
 from barnabas.testing import EmbeddedBroker
 
 MakeTopic = Callable[..., str]
@@ -250,3 +252,7 @@ def test_what_would_wait_or_is_not_answered_never_leaves_directly(
         producer.send(topic, b"v", partition=0).result(TIMEOUT)
         producer.flush(TIMEOUT)
         assert not may_send_directly(producer)
+
+
+def test_the_kernel_sends_in_the_newest_version() -> None:
+    assert VERSIONS[-1] == ProduceRequest.VERSIONS[1]

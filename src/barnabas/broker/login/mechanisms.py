@@ -51,19 +51,22 @@ def mechanisms_of(
     enabled = settings.of_listener("sasl.enabled.mechanisms", listener.name)
     found: dict[str, MakeConversation] = {}
     for mechanism in filter(None, (name.strip() for name in enabled.split(","))):
-        if mechanism not in OFFERED:
-            raise InvalidConfigError(
-                f"sasl.enabled.mechanisms of listener {listener.name}: {mechanism} is not offered, but "
-                f"{', '.join(OFFERED)} are"
-            )
         options = _jaas_options(settings, listener, mechanism)
-        if mechanism == "OAUTHBEARER":
-            check = _token_check(settings, listener, options)
-            found[mechanism] = partial(OAuthBearerServer, check)
-        elif mechanism == "GSSAPI":
-            found[mechanism] = _kerberos(settings, listener, options).converse
-        else:
-            found[mechanism] = _by_password(mechanism, options, users, stored, tokens)
+        match mechanism:
+            case "PLAIN":
+                found[mechanism] = _plain(options, users)
+            case "SCRAM-SHA-256" | "SCRAM-SHA-512":
+                found[mechanism] = _scram(mechanism, users, stored, tokens)
+            case "OAUTHBEARER":
+                check = _token_check(settings, listener, options)
+                found[mechanism] = partial(OAuthBearerServer, check)
+            case "GSSAPI":
+                found[mechanism] = _kerberos(settings, listener, options).converse
+            case _:
+                raise InvalidConfigError(
+                    f"sasl.enabled.mechanisms of listener {listener.name}: {mechanism} is not offered, but "
+                    f"{', '.join(OFFERED)} are"
+                )
     return found
 
 
@@ -111,21 +114,19 @@ def _kerberos(
         raise InvalidConfigError(f"listener {listener.name}: {error}") from None
 
 
-def _by_password(
-    mechanism: str,
-    options: Mapping[str, str],
-    users: Mapping[str, str],
-    stored: ScramCredentials,
-    tokens: DelegationTokenStore,
+def _plain(options: Mapping[str, str], users: Mapping[str, str]) -> MakeConversation:
+    of_settings = {
+        name.removeprefix(_USER_OPTION): password
+        for name, password in options.items()
+        if name.startswith(_USER_OPTION)
+    }
+    passwords = {**of_settings, **users}
+    return lambda: PlainServer(passwords)
+
+
+def _scram(
+    mechanism: str, users: Mapping[str, str], stored: ScramCredentials, tokens: DelegationTokenStore
 ) -> MakeConversation:
-    if mechanism == "PLAIN":
-        of_settings = {
-            name.removeprefix(_USER_OPTION): password
-            for name, password in options.items()
-            if name.startswith(_USER_OPTION)
-        }
-        passwords = {**of_settings, **users}
-        return lambda: PlainServer(passwords)
     known = {user: scram_secret(mechanism, password) for user, password in users.items()}
 
     def find(user: str, is_token: bool) -> tuple[ScramSecret, Proof] | None:

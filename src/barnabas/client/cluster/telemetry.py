@@ -13,7 +13,7 @@ import logging
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, get_args
 
 from barnabas import _kernel
 from barnabas.background import detached
@@ -34,7 +34,7 @@ from barnabas.net.addresses import in_thread
 from barnabas.protocol.codec import Request, Response
 from barnabas.protocol.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest
 from barnabas.protocol.messages.push_telemetry import PushTelemetryRequest
-from barnabas.settings.table import CommonConfig
+from barnabas.settings.table import Codec, CommonConfig
 from barnabas.steps import Step, TelemetryPushed, TelemetrySubscribed
 from barnabas.values import frozen
 from barnabas.wording import time_limit
@@ -44,7 +44,7 @@ logger = logging.getLogger("barnabas.client")
 ResponseT = TypeVar("ResponseT", bound=Response)
 
 NO_CLIENT_INSTANCE_ID = uuid.UUID(int=0)
-CODECS = {1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
+CODECS = {number: codec for number, codec in enumerate(get_args(Codec)) if codec != "none"}
 UNCOMPRESSED = 0
 ALL_METRICS = "*"
 # Where a broker does not say how long to wait.
