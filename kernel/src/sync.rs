@@ -15,6 +15,8 @@ pub use std::thread;
 /// Faults that a model is given on purpose, to see that its checker finds them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
+    /// Of an owner, who looks for what lingers before it has taken the loan back.
+    LooksTooSoon,
     /// The borrower goes on with what it has left to the owner.
     UsesWhatItLeft,
     /// A thread that ended counts as running.

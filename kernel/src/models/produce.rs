@@ -10,7 +10,7 @@ use crate::models::checker::{explore, find};
 use crate::models::wire::{Orders, Sleeper, Wire};
 use crate::producing::lent::Lent;
 use crate::signal::Wake;
-use crate::sync::{Arc, Planned, thread};
+use crate::sync::{Arc, Fault, Planned, has, thread};
 
 type Request = (u8, Vec<u8>);
 
@@ -166,6 +166,30 @@ fn takes_back(answers: bool) {
     assert!(lent.end().is_none());
 }
 
+/// A caller's thread leaves a record to linger while the owner takes the loan back, who looks after it then.
+fn lingers() {
+    let model = Model::new(true);
+    let lent = Arc::new(Lent::new(model.owner.clone()));
+    model.lend(&lent);
+    let caller = {
+        let (model, lent) = (model.clone(), Arc::clone(&lent));
+        thread::spawn(move || {
+            model.records.lock().unwrap().waiting.push(1);
+            if !lent.holds(|_| true) {
+                model.owner.wake();
+            }
+        })
+    };
+    let waited = !model.records.lock().unwrap().waiting.is_empty();
+    model.take_back(&lent).unwrap();
+    if if has(Fault::LooksTooSoon) { waited } else { !model.records.lock().unwrap().waiting.is_empty() } {
+        model.owner.wake();
+    }
+    caller.join().unwrap();
+    assert!(model.owner.is_woken(), "somebody has to look after what lingers");
+    lent.end();
+}
+
 /// Records are settled, or the owner hears of them, though nobody takes the loan back.
 fn settles() {
     let model = Model::new(true);
@@ -237,6 +261,11 @@ fn nothing_is_lost_when_no_answer_comes() {
 }
 
 #[test]
+fn what_lingers_is_looked_after() {
+    explore(lingers);
+}
+
+#[test]
 fn every_record_is_settled() {
     explore(settles);
 }
@@ -261,6 +290,7 @@ find! {
     what_was_left_and_is_used_is_found: UsesWhatItLeft in leaves;
     bytes_that_are_dropped_are_found: BytesAreDropped in leaves;
     an_order_that_is_forgotten_is_found: OrderIsForgotten in || takes_back(false);
+    what_lingers_and_is_looked_for_too_soon_is_found: LooksTooSoon in lingers;
     a_signal_that_is_lost_is_found: SignalIsClearedFirst in settles;
     a_thread_that_ended_and_counts_as_running_is_found: ThreadIsForgotten in || panics("settling");
     a_silent_end_of_the_answering_thread_is_found: PanicIsSilent in || panics("settling");

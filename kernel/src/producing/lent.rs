@@ -118,6 +118,12 @@ impl<C: Courier, W: Wait<C::Line>, O: Wake> Lent<C, W, O> {
         true
     }
 
+    /// Whether this courier could send what waits.
+    pub fn holds(&self, is_for: impl FnOnce(&C) -> bool) -> bool {
+        let state = lock(&self.shared.state);
+        state.loan.is_lent() && state.courier.as_ref().is_some_and(is_for)
+    }
+
     /// Ends a loan; None where there is none.
     pub fn take_back(&self) -> Option<(C, Back<C::Request>)> {
         let (courier, mut back, orders) = {

@@ -135,6 +135,8 @@ pub struct Settings {
     pub sticky_linger_ms: Option<f64>,
     /// A batch takes no more records than this.
     pub max_batch_records: u32,
+    /// Batches wait for more records.
+    pub lingers: bool,
     /// A moment by Rust's clock, and the same by Python's `time.monotonic()`, in milliseconds.
     pub clock: (Instant, f64),
     /// Compresses batches as soon as they are full. None where they are not compressed, or only when they are sent.
@@ -260,6 +262,11 @@ impl<O: Owner> Queues<O> {
         let (due, next_ms) = self.ready.due(now_ms, linger_ms, &mut self.topics);
         let topics = &self.topics;
         (due.iter().map(|&(topic, partition)| (&topics[topic].name, partition)), next_ms)
+    }
+
+    /// Whether what waits at a partition may go on waiting, for more to come.
+    pub fn is_lingering(&mut self, topic: &str, partition: usize) -> bool {
+        self.partition(topic, partition).is_some_and(|queue| matches!(queue.front(), Front::Lingers { .. }))
     }
 
     /// Puts a batch that was taken back before all that hold later records.
@@ -549,6 +556,7 @@ mod tests {
             is_adaptive: true,
             sticky_linger_ms: None,
             max_batch_records: 2,
+            lingers: false,
             clock: (Instant::now(), 0.0),
             sealer: None,
         }

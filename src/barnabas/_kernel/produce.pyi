@@ -261,6 +261,7 @@ class Accumulator:
         is_adaptive: bool = True,
         sticky_linger_ms: float | None = None,
         max_batch_records: int = 4294967295,
+        lingers: bool = False,
         seed: int | None = None,
     ) -> Accumulator: ...
     def set_partition_count(self, topic: str, partition_count: int) -> None:
@@ -338,6 +339,9 @@ class Accumulator:
         Raises: OSError where the system has no more threads or descriptors. Not there on Windows."""
     def take_back(self) -> DirectReturn | None:
         """Ends what `lend` began; None where nothing is lent. Not there on Windows."""
+    def send_lingering(self) -> bool:
+        """Sends what lingers at the partition whose connection is lent. False where nothing is lent, or where
+        the loop has to do it. Any thread."""
     def end_direct(self) -> None:
         """Ends the thread that reads answers, if there is one. Nothing is lent afterwards. Not there on
         Windows."""

@@ -4,7 +4,8 @@ changes by it."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -244,7 +245,7 @@ def test_what_left_directly_is_counted(broker: Any, make_topic: MakeTopic, event
 @pytest.mark.parametrize(
     "settings", [{"linger_ms": 5}, {"linger_ms": 0, "acks": 0, "enable_idempotence": False}]
 )
-def test_what_would_wait_or_is_not_answered_never_leaves_directly(
+def test_what_nobody_hurries_or_is_not_answered_never_leaves_directly(
     broker: Any, make_topic: MakeTopic, settings: dict[str, Any]
 ) -> None:
     topic = make_topic(broker)
@@ -256,3 +257,82 @@ def test_what_would_wait_or_is_not_answered_never_leaves_directly(
 
 def test_the_kernel_sends_in_the_newest_version() -> None:
     assert VERSIONS[-1] == ProduceRequest.VERSIONS[1]
+
+
+@contextmanager
+def hurried(producer: Producer) -> Generator[None]:
+    """As a facade's flush is: whoever waits does it outside of the loop."""
+    reason = object()
+    producer._core.hurry(reason)
+    try:
+        yield
+    finally:
+        producer._core.relax(reason)
+
+
+def keep_lent(producer: Producer) -> None:
+    """However long nobody flushes."""
+    direct = producer._core._sender._direct
+    assert direct is not None
+    direct._unused_seconds = TIMEOUT
+
+
+def warm_up_by_hurrying(producer: Producer, topic: str, eventually: Eventually) -> None:
+    delivery = producer.send(topic, b"first", partition=0)
+    with hurried(producer):
+        delivery.result(TIMEOUT)
+        eventually(lambda: may_send_directly(producer))
+
+
+def test_what_lingers_leaves_at_a_flush_without_the_loop(
+    broker: Any, make_topic: MakeTopic, read_topic: ReadTopic, eventually: Eventually
+) -> None:
+    topic = make_topic(broker)
+    with Producer(broker.bootstrap, linger_ms=60_000) as producer:
+        keep_lent(producer)
+        warm_up_by_hurrying(producer, topic, eventually)
+        is_over = threading.Event()
+        producer._loop.call(lambda: is_over.wait(TIMEOUT))
+        deliveries = [producer.send(topic, b"%d" % number, partition=0) for number in range(3)]
+        assert not has_sent_directly(producer)
+        with hurried(producer):
+            assert has_sent_directly(producer)
+            is_over.set()
+            assert [delivery.result(TIMEOUT).offset for delivery in deliveries] == [1, 2, 3]
+        for number in range(3, 20):
+            delivery = producer.send(topic, b"%d" % number, partition=0)
+            with hurried(producer):
+                assert delivery.result(TIMEOUT).offset == number + 1
+    assert values_of(read_topic(broker, topic)) == [b"first", *(b"%d" % number for number in range(20))]
+
+
+def test_what_lingers_and_nobody_flushes_leaves_in_its_time(
+    broker: Any, make_topic: MakeTopic, eventually: Eventually
+) -> None:
+    topic = make_topic(broker, 2)
+    with Producer(broker.bootstrap, linger_ms=5) as producer:
+        warm_up_by_hurrying(producer, topic, eventually)
+        assert producer.send(topic, b"held", partition=0).result(TIMEOUT).offset == 1
+        # After that nothing is lent until somebody flushes again.
+        eventually(lambda: not may_send_directly(producer))
+        assert producer.send(topic, b"usual", partition=0).result(TIMEOUT).offset == 2
+        assert producer.send(topic, b"other", partition=1).result(TIMEOUT).offset == 0
+
+
+def test_what_lingers_is_not_forgotten_when_the_connection_is_needed(
+    broker: Any, make_topic: MakeTopic, eventually: Eventually
+) -> None:
+    topic = make_topic(broker)
+    with Producer(broker.bootstrap, linger_ms=300) as producer:
+        keep_lent(producer)
+        warm_up_by_hurrying(producer, topic, eventually)
+        delivery = producer.send(topic, b"held", partition=0)
+        producer._loop.run(take_back(producer))
+        assert not may_send_directly(producer)
+        assert delivery.result(TIMEOUT).offset == 1
+
+
+async def take_back(producer: Producer) -> None:
+    direct = producer._core._sender._direct
+    assert direct is not None
+    direct.take_back()

@@ -156,9 +156,13 @@ impl Accumulator {
         self.deciding_thread
     }
 
-    /// Sees to it that what was just appended to an idle partition is sent, where its connection is lent; whether it was.
+    /// Sees to it that what was just appended to an idle partition is sent, where its connection is lent; whether it
+    /// was. What lingers there stays, for `send_lingering`, or for the loop, which looks after it while it lends.
     #[cfg(unix)]
     pub fn send_directly(&self, topic: &str, partition: u32) -> bool {
+        if self.settings.lingers && self.queues.lock().is_lingering(topic, partition as usize) {
+            return self.direct.holds(topic, partition);
+        }
         self.direct.send(topic, partition)
     }
 
@@ -193,7 +197,7 @@ pub fn refusal(py: Python<'_>, refused: Refused) -> PyResult<()> {
 #[pymethods]
 impl Accumulator {
     #[new]
-    #[pyo3(signature = (*, batch_size, buffer_memory, max_record_bytes, compression, compression_level, partitioner, wake, ignore_keys=false, is_adaptive=true, sticky_linger_ms=None, max_batch_records=u32::MAX, seed=None))]
+    #[pyo3(signature = (*, batch_size, buffer_memory, max_record_bytes, compression, compression_level, partitioner, wake, ignore_keys=false, is_adaptive=true, sticky_linger_ms=None, max_batch_records=u32::MAX, lingers=false, seed=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of the constructor")]
     fn new(
         py: Python<'_>,
@@ -208,6 +212,7 @@ impl Accumulator {
         is_adaptive: bool,
         sticky_linger_ms: Option<f64>,
         max_batch_records: u32,
+        lingers: bool,
         seed: Option<u64>,
     ) -> PyResult<Self> {
         let partitioner = Partitioner::from_name(partitioner).ok_or_else(|| {
@@ -227,6 +232,7 @@ impl Accumulator {
             is_adaptive,
             sticky_linger_ms,
             max_batch_records,
+            lingers,
             clock: (Instant::now(), monotonic_s * 1000.0),
             sealer,
         };
@@ -429,6 +435,14 @@ impl Accumulator {
     #[cfg(unix)]
     fn take_back(&self, py: Python<'_>) -> PyResult<Option<DirectReturn>> {
         self.direct.take_back(py)
+    }
+
+    /// Has what lingers where a connection is lent sent at once. False where nothing is lent: the loop has to do it.
+    fn send_lingering(&self) -> bool {
+        #[cfg(unix)]
+        return self.direct.send_what_waits();
+        #[cfg(not(unix))]
+        false
     }
 
     #[cfg(unix)]

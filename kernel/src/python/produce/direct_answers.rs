@@ -56,6 +56,13 @@ struct PartitionCourier {
     exchanges: Exchanges,
 }
 
+impl PartitionCourier {
+    fn is_for(&self, topic: &str, partition: u32) -> bool {
+        let target = &self.terms.target;
+        target.partition == partition && target.topic == topic
+    }
+}
+
 impl Courier for PartitionCourier {
     type Request = DirectlySent;
     type Line = Arc<Target>;
@@ -212,10 +219,17 @@ impl DirectSend {
 
     /// Has what waits at the partition sent, now or by the thread; whether the loop need not.
     pub fn send(&self, topic: &str, partition: u32) -> bool {
-        self.lent.send(|courier| {
-            let target = &courier.terms.target;
-            target.partition == partition && target.topic == topic
-        })
+        self.lent.send(|courier| courier.is_for(topic, partition))
+    }
+
+    /// Has what waits at the partition that is lent sent, whichever it is; whether the loop need not.
+    pub fn send_what_waits(&self) -> bool {
+        self.lent.send(|_| true)
+    }
+
+    /// Whether what waits at the partition could be sent without the loop.
+    pub fn holds(&self, topic: &str, partition: u32) -> bool {
+        self.lent.holds(|courier| courier.is_for(topic, partition))
     }
 
     /// None where nothing was lent.

@@ -27,5 +27,6 @@ def accumulator_for(config: ProducerConfig, wake: Callable[[], object] | Waker) 
         is_adaptive=config.partitioner_adaptive_partitioning_enable,
         sticky_linger_ms=config.partitioner_sticky_linger_ms,
         max_batch_records=config.batch_num_messages,
+        lingers=config.linger_ms > 0,
         seed=chance.getrandbits(64),
     )

@@ -1,4 +1,4 @@
-"""Batches that leave in the thread that hands the record over, without the event loop.
+"""Batches that leave in the thread that hands the record over, or that flushes, without the event loop.
 
 With linger 0 and nothing on its way to a partition, all that the loop would do for a record is to write it.
 That the loop has to be woken for it, and to get the interpreter lock, takes many times longer. So when all
@@ -10,6 +10,10 @@ Once a batch has left so, and nobody had to be told in Python of what became of 
 answers as well, and goes on with the next batches: what is handed over while others are under way gathers
 for a moment, and leaves as one. Then the loop only counts, now and then.
 
+With a longer linger the connection is lent to whoever flushes after every few records: a record then waits
+without the loop, and the flush sends it. As long as it is lent, the loop looks in time after what nobody
+flushes; without a flush for a while it takes the connection back.
+
 Owns what is lent. Knows nothing of what an answer means.
 """
 
@@ -17,6 +21,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import sys
 import threading
 from collections.abc import Callable
@@ -51,6 +56,8 @@ VERSIONS = range(9, 14)
 WATCH_SECONDS = 0.25
 # What nobody uses for so long is taken back, and nothing wakes the loop any more.
 UNUSED_SECONDS = 10.0
+# The same where the loop has to look in every few milliseconds whether something lingers.
+UNUSED_LINGER_SECONDS = 0.25
 
 
 @frozen
@@ -103,13 +110,18 @@ class DirectSending:
         self._reads_answers_next = False
         self._counting = threading.Lock()
         self._used_at = 0.0
+        self._watch_seconds = WATCH_SECONDS
+        self._unused_seconds = UNUSED_SECONDS
+        if config.linger_ms:
+            # What is handed over right after a look is looked at before its time is up.
+            self._watch_seconds = min(WATCH_SECONDS, config.linger_ms / 1000)
+            self._unused_seconds = UNUSED_LINGER_SECONDS
 
     @staticmethod
     def is_possible(config: ProducerConfig) -> bool:
-        """Whether records do not wait for others, and all that is asked of a batch is known beforehand."""
+        """Whether all that is asked of a batch is known beforehand."""
         return (
             sys.platform != "win32"
-            and config.linger_ms == 0
             and config.acks != "0"
             and config.transactional_id is None
             and not config.partitioner_availability_timeout_ms
@@ -168,7 +180,7 @@ class DirectSending:
             connection.lending.take_back_writing(loan.correlation_id - 1)
             return
         if self._timer is None:
-            self._timer = self._loop.call_later(WATCH_SECONDS, self._watch)
+            self._timer = self._loop.call_later(self._watch_seconds, self._watch)
 
     def take_back(self) -> None:
         """The loop is about to send something itself, or to look at what is under way."""
@@ -205,6 +217,9 @@ class DirectSending:
             )
         finally:
             self._is_taking_back = False
+        if self._config.linger_ms and self._lingers_ms(lent) < math.inf:
+            # Nobody but the loop looks after it now.
+            self._wake()
         self._unended.count -= 1
 
     def give_up(self, error: BarnabasError) -> None:
@@ -271,10 +286,18 @@ class DirectSending:
         with self._counting:
             seconds_under_way, exchanges = self._accumulator.direct_figures()
             self._count(lent, exchanges)
-        if seconds_under_way > WATCH_SECONDS or not lent.connection.lending.is_possible:
+        lingers_ms = self._lingers_ms(lent) if self._config.linger_ms else math.inf
+        is_late = seconds_under_way > WATCH_SECONDS or lingers_ms <= 0
+        if is_late or not lent.connection.lending.is_possible:
             self.take_back()
             self._wake()
-        elif not seconds_under_way and CLOCK.monotonic() - self._used_at > UNUSED_SECONDS:
+        elif not seconds_under_way and CLOCK.monotonic() - self._used_at > self._unused_seconds:
             self.take_back()
         else:
-            self._timer = self._loop.call_later(WATCH_SECONDS, self._watch)
+            seconds = min(self._watch_seconds, lingers_ms / 1000)
+            self._timer = self._loop.call_later(seconds, self._watch)
+
+    def _lingers_ms(self, lent: _Lent) -> float:
+        """How long what waits at the partition may go on waiting; infinity where nothing waits."""
+        now_ms = CLOCK.monotonic() * 1000
+        return self._accumulator.ready_in_ms(*lent.queue.partition, now_ms, self._config.linger_ms)

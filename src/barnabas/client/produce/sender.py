@@ -88,6 +88,8 @@ class Sender:
         self._timer: asyncio.TimerHandle | None = None
         self._hurried = 0
         self._hurry_reasons: set[object] = set()
+        self._was_hurried = config.linger_ms == 0
+        """Nothing lingers, or somebody flushed what was sent last, and may do so again."""
         self._is_closed = False
         self.topics_in_use = TopicsInUse(config.metadata_max_idle_ms)
         wake = self.wake_from_any_thread if self._waking is None else self._waking.waker
@@ -158,7 +160,7 @@ class Sender:
     def hurry(self, reason: object) -> None:
         """Nothing lingers from now on, until `relax` with the same object. On any thread, at once."""
         self._hurry_reasons.add(reason)
-        if self._config.linger_ms:
+        if self._config.linger_ms and not self.accumulator.send_lingering():
             self.wake_from_any_thread()
 
     def relax(self, reason: object) -> None:
@@ -240,6 +242,7 @@ class Sender:
         if self._unended.count:
             self._give_up_what_is_in_doubt()
         self._unended.count += 1
+        self._was_hurried = bool(self._hurry_reasons) or not self._config.linger_ms
         self._take_back()
         if self._timer is not None:
             self._timer.cancel()
@@ -527,7 +530,7 @@ class Sender:
                 self._timer.cancel()
                 self._timer = None
             is_idle = not (self._unended.count or self.wake_is_due or leader.in_flight)
-            if self._direct is not None and is_idle:
+            if self._direct is not None and is_idle and self._was_hurried:
                 self._direct.lend(leader_id, last)
 
     def seconds_until_expired(self) -> float:
