@@ -16,6 +16,7 @@ pub use std::thread;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Of an owner, who looks for what lingers before it has taken the loan back.
+    #[cfg(feature = "models")]
     LooksTooSoon,
     /// The borrower goes on with what it has left to the owner.
     UsesWhatItLeft,
