@@ -34,6 +34,7 @@ check "generated code" $bin/python codegen/generate.py --check
 check "plain calls" $bin/python codegen/plain_calls.py --check
 check "generated docs" $bin/python scripts/kafka_python_differences.py --check
 check "command line" $bin/python scripts/command_line_page.py --check
+check "json page" $bin/python scripts/json_page.py --check
 check "reference pages" $bin/python scripts/reference_pages.py --check
 check "charts" $bin/python scripts/benchmark_charts.py --check
 check "site" $bin/python scripts/site.py

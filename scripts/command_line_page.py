@@ -19,6 +19,7 @@ from typing import Any
 import typer.main
 
 from barnabas.cli.application import app
+from barnabas.cli.running.plain_types import word_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "command-line.md"
 MARKER = "<!-- From here on made by scripts/command_line_page.py -->\n"
@@ -49,8 +50,8 @@ def sections(command: Any, name: str) -> Iterator[str]:
 
 def usage(name: str, command: Any) -> str:
     arguments = [each for each in command.params if each.param_type_name == "argument"]
-    words = " ".join([name, "[OPTIONS]", *(metavar(each) for each in arguments)])
-    told = [f"- `{metavar(each)}`: {text_in_line(each.help)}" for each in arguments if each.help]
+    words = " ".join([name, "[OPTIONS]", *(word_of(each) for each in arguments)])
+    told = [f"- `{word_of(each)}`: {text_in_line(each.help)}" for each in arguments if each.help]
     return f"    {words}\n" + "".join(f"\n{wrapped(line)}" for line in told)
 
 
@@ -64,24 +65,19 @@ def options(command: Any) -> str:
         f"- `{names(each)}`: {text_in_line(each.help)}" if each.help else f"- `{names(each)}`"
         for each in shown
     ]
-    return "".join(f"\n{wrapped(line)}" for line in lines)
+    told = [line + default(each) for line, each in zip(lines, shown, strict=True)]
+    return "".join(f"\n{wrapped(line)}" for line in told)
+
+
+def default(option: Any) -> str:
+    has_one = not option.is_flag and isinstance(option.default, str | int | float | Path)
+    return f" Default: `{option.default}`." if has_one and option.default != "" else ""
 
 
 def names(option: Any) -> str:
-    takes = "" if option.is_flag else f" {metavar(option)}"
+    takes = "" if option.is_flag else f" {word_of(option)}"
     off = f" / {', '.join(option.secondary_opts)}" if option.secondary_opts else ""
     return ", ".join(option.opts) + off + takes
-
-
-def metavar(parameter: Any) -> str:
-    if parameter.metavar:
-        return parameter.metavar
-    if parameter.param_type_name == "argument":
-        word = parameter.name.upper().replace("_", "-")
-        word += "..." if parameter.nargs == -1 else ""
-        return word if parameter.required else f"[{word}]"
-    kind = parameter.type_descriptor.annotation
-    return "NUMBER" if kind in (int, float) else "FILE" if kind is Path else "TEXT"
 
 
 def text(given: str | None) -> str:
@@ -91,7 +87,8 @@ def text(given: str | None) -> str:
 
 
 def text_in_line(given: str) -> str:
-    return " ".join(given.split())
+    # A site would take <default> for HTML.
+    return re.sub("(?<!`)<[a-z]+>", lambda found: f"`{found[0]}`", " ".join(given.split()))
 
 
 def wrapped(line: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import click
 import pytest
 from click.testing import CliRunner
+from tests.cli.json_shapes.matching import check_json
 
 from barnabas import Admin, NewTopic
 from barnabas.cli import application
@@ -36,7 +37,8 @@ def whole_command_line(arguments: Sequence[str]) -> None:
 
 
 def run_here(bootstrap: str) -> Cli:
-    """Runs a command line in this process, with these brokers in its environment."""
+    """Runs a command line in this process, with these brokers in its environment. What it prints with --json
+    has to be what the catalog of shapes says."""
 
     def run(*arguments: str, input: str | bytes | None = None, ok: bool = True, **environment: str) -> Ended:
         given = {"BARNABAS_BOOTSTRAP": bootstrap, **environment}
@@ -45,6 +47,9 @@ def run_here(bootstrap: str) -> Cli:
             raise result.exception
         if ok:
             assert result.exit_code == 0, result.stderr
+        if "--json" in arguments:
+            has_failed = result.exit_code != 0
+            check_json(arguments, result.stdout, may_be_empty=has_failed or "--dry-run" in arguments)
         return Ended(result.exit_code, result.stdout, result.stderr)
 
     return run

@@ -10,7 +10,7 @@ import pytest
 from tests.reading import read
 
 from barnabas import Consumer, Producer, Record, dead_letter
-from barnabas.cli.dlq import letters
+from barnabas.cli.dlq import conventions
 
 MakeTopic = Callable[..., str]
 
@@ -48,12 +48,12 @@ def test_a_dead_letter_has_the_record_and_says_where_it_is_from_and_why(
     assert headers["__connect.errors.exception.class.name"] == b"json.decoder.JSONDecodeError"
     assert b"in failure\n" in (headers["__connect.errors.exception.stacktrace"] or b"")
     # As `barnabas dlq replay` reads it.
-    told = letters.dead_letter(letter)
+    told = conventions.CONNECT.letter(letter)
     assert told is not None
     assert told.origin == (unreadable.topic, 0, 1)
     assert told.error == str(failure(unreadable))
     assert told.read_at > unreadable.timestamp
-    assert letters.own_headers(letter.headers) == [("source", b"web")]
+    assert conventions.own_headers(letter.headers) == [("source", b"web")]
 
 
 def test_a_reason_may_be_text(unreadable: Record) -> None:

@@ -180,15 +180,20 @@ def deleted_group(place: Place, _: Ended) -> None:
     assert "old-team" not in place.here("groups", "list").stdout
 
 
-def moved_replicas(place: Place, _: Ended) -> None:
+def moved_replicas(place: Place, ended: Ended) -> None:
+    assert "brokers 1, 2 move 10000000 bytes a second at most" in ended.stderr
     with Admin(place.broker.bootstrap) as admin:
         (partition,) = admin.describe_topics(["parts"])["parts"].partitions
     assert 2 in partition.replicas
 
 
 def allowed(place: Place, _: Ended) -> None:
-    rules = place.rows("acls", "list", "--topic", "orders")
-    assert the_row(rules, principal="User:alice")["operation"] == "read"
+    rules = place.rows("acls", "list", "--principal", "User:alice")
+    assert sorted((rule["resource_name"], rule["operation"]) for rule in rules) == [
+        ("billing", "read"),
+        ("orders", "describe"),
+        ("orders", "read"),
+    ]
 
 
 def has_a_password(place: Place, _: Ended) -> None:

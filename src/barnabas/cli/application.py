@@ -23,6 +23,7 @@ from barnabas.cli.ending import as_by_ctrl_c
 from barnabas.cli.output import note
 from barnabas.cli.profiles import taking_profile
 from barnabas.cli.running.markdown_later import markdown_later
+from barnabas.cli.running.plain_types import name_types_plainly
 from barnabas.cli.running.plain_values import take_plain_values
 from barnabas.errors import BarnabasError
 
@@ -47,7 +48,7 @@ COMMANDS = {
     ),
     "delete-records": ("admin.delete_records:delete_records", "Delete the oldest records of partitions."),
     "elect": (
-        "admin.replicas:elect",
+        "admin.elect:elect",
         "Make the preferred replicas leaders again, or with --unclean any replica.",
     ),
     "registry": ("registry:registry", "Run a schema registry until Ctrl-C."),
@@ -61,18 +62,30 @@ COMMANDS = {
         "admin.cluster:brokers",
         "List brokers and the APIs that they speak, and forget those that are gone.",
     ),
-    "configs": ("admin.configs:app", "List, describe and set settings of what has any."),
+    "configs": (
+        "admin.configs:app",
+        "List, describe, set and delete settings of topics, brokers, groups and more.",
+    ),
     "features": ("admin.cluster:features", "List, raise and lower the levels of features."),
-    "log-dirs": ("admin.log_dirs:app", "Sizes of folders and replicas, and moves between folders."),
-    "quorum": ("admin.cluster:quorum", "The controllers that keep the cluster's metadata."),
+    "log-dirs": (
+        "admin.log_dirs:app",
+        "Show the sizes of folders and replicas on disk, and move replicas between folders.",
+    ),
+    "quorum": (
+        "admin.cluster:quorum",
+        "Describe the controllers that keep the cluster's metadata, and add and remove voters.",
+    ),
     "quotas": ("admin.quotas:app", "List and set quotas of users, clients and addresses."),
-    "reassign": ("admin.replicas:app", "Move replicas to other brokers, and see how far it is."),
+    "reassign": ("reassign.commands:app", "Move replicas to other brokers, see how far it is, and end it."),
     "share-groups": ("groups.share_groups:app", "List, describe, delete and reset share groups."),
     "tokens": ("admin.tokens:app", "Create, list, renew and expire delegation tokens."),
     "transactions": ("admin.transactions:app", "List, describe, find hanging transactions, and end them."),
     "users": ("admin.users:app", "List, set and delete passwords for SASL SCRAM."),
     "bench": ("bench:app", "Measure throughput and latency of a cluster."),
-    "dlq": ("dlq.replay:app", "Dead letters of Spark queries and of Kafka Connect."),
+    "dlq": (
+        "dlq.replay:app",
+        "Dead letters of Spark queries, of Kafka Connect, Kafka Streams, Spring and others.",
+    ),
     "faults": (
         "faults:app",
         "Have a broker err, wait and hang up: `barnabas up --faults-port 9644`, or before any Kafka, "
@@ -112,8 +125,10 @@ def _loaded(name: str) -> Any:
 
 
 def _lighten(command: Any) -> None:
-    """This command, and all below it: what typer does for each takes less time."""
+    """This command, and all below it: what typer does for each takes less time, and its help has words for
+    types."""
     take_plain_values(command)
+    name_types_plainly(command)
     help_of_typer = command.format_help
 
     def format_help(ctx: Any, formatter: Any) -> None:
@@ -162,6 +177,7 @@ class _CommandLine(typer.core.TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         take_plain_values(self)
+        name_types_plainly(self)
         self.commands = _Commands()
 
     def list_commands(self, ctx: Any) -> list[str]:

@@ -41,24 +41,34 @@ Topic = Annotated[
     typer.Option(
         "--topic",
         "-t",
-        help="Not a topic of its own, which is removed afterwards.",
+        help="Write to this topic; if left out, to a new one, which is deleted afterwards.",
         autocompletion=completion.topics,
     ),
 ]
-Records = Annotated[int, typer.Option("--records", "-n", min=1, help="How many.")]
-Size = Annotated[int, typer.Option("--size", "-s", min=0, help="Bytes of each value, which are random.")]
+Records = Annotated[int, typer.Option("--records", "-n", min=1, help="How many records.")]
+Size = Annotated[
+    int, typer.Option("--size", "-s", min=0, help="How many bytes each value has; they are random.")
+]
 PayloadFile = Annotated[
     Path | None,
     typer.Option(
         "--payload-file",
         exists=True,
         dir_okay=False,
-        help="The lines of a file are the values, over and over.",
+        help="A file whose lines are the values, in place of random ones, over and over.",
     ),
 ]
-Partitions = Annotated[int, typer.Option("--partitions", "-p", min=1, help="Of a topic of its own.")]
+Partitions = Annotated[
+    int, typer.Option("--partitions", "-p", min=1, help="How many partitions the new topic has.")
+]
 ReplicationFactor = Annotated[
-    int | None, typer.Option("--replication-factor", "-r", min=1, help="Of a topic of its own.")
+    int | None,
+    typer.Option(
+        "--replication-factor",
+        "-r",
+        min=1,
+        help="How many replicas each partition of the new topic has; the broker's default if left out.",
+    ),
 ]
 
 
@@ -68,7 +78,12 @@ def produce(
     size: Size = 100,
     payload_file: PayloadFile = None,
     records_per_second: Annotated[
-        float | None, typer.Option("--records-per-second", min=1, help="At most so many; else as many as go.")
+        float | None,
+        typer.Option(
+            "--records-per-second",
+            min=1,
+            help="Send so many a second at most; as many as possible if left out.",
+        ),
     ] = None,
     topic: Topic = None,
     partitions: Partitions = 6,
@@ -102,7 +117,7 @@ def consume(
         typer.Option(
             "--topic",
             "-t",
-            help="Read this one from its beginning, not one that is filled first.",
+            help="Read this topic from its beginning; if left out, a new one, which is filled first.",
             autocompletion=completion.topics,
         ),
     ] = None,

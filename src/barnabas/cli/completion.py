@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import typer
 
@@ -62,11 +62,15 @@ def resources(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def configs(context: typer.Context, incomplete: str) -> list[str]:
-    """The settings of what the line names."""
+    """The settings of what the line names first; names, of which there may be more."""
 
     def ask(admin: barnabas.Admin) -> Iterable[str]:
-        resource = barnabas.ConfigResource(_type_of_resource(context), _argument(context, 1, "name"))
-        return admin.describe_configs([resource])[resource]
+        kind = _type_of_resource(context)
+        given: Sequence[str] = context.params.get("words") or context.args[1:]
+        yield from (each.name for each in admin.list_config_resources([kind]))
+        if given:
+            resource = barnabas.ConfigResource(kind, given[0])
+            yield from admin.describe_configs([resource])[resource]
 
     return _names(context, incomplete, ask)
 

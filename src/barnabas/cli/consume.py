@@ -67,9 +67,7 @@ _CLOSE_SECONDS = 10.0
 def consume(
     topics: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[TOPIC]...", help="Where the records come from.", autocompletion=completion.topics
-        ),
+        typer.Argument(metavar="[TOPIC]...", help="The topics to read.", autocompletion=completion.topics),
     ] = None,
     pattern: Annotated[
         str | None,
@@ -80,7 +78,7 @@ def consume(
         typer.Option(
             "--group",
             "-g",
-            help="Read as a member of this group, and commit.",
+            help="Read as a member of this group, and commit what was read.",
             autocompletion=completion.groups,
         ),
     ] = None,
@@ -104,7 +102,8 @@ def consume(
         ),
     ] = None,
     partition: Annotated[
-        list[int] | None, typer.Option("--partition", "-p", help="Only this partition (may be repeated).")
+        list[int] | None,
+        typer.Option("--partition", "-p", metavar="NUMBER", help="Only this partition (may be repeated)."),
     ] = None,
     tail: Annotated[
         int | None,
@@ -159,8 +158,8 @@ def consume(
         typer.Option(
             "--select",
             metavar="FIELD",
-            help="Print this field, as key or value.user.name, a tab between several; an object with --json "
-            "(may be repeated).",
+            help="Print only this field, as key or value.user.name (may be repeated): a tab between several, "
+            "an object with --json, a column in a file of --output.",
         ),
     ] = None,
     key: Annotated[bool, typer.Option("--key", help="Print keys, a tab after each.")] = False,
@@ -175,7 +174,12 @@ def consume(
     ] = None,
     kcat_format: Annotated[
         str | None,
-        typer.Option("-f", "--kcat-format", metavar="FORMAT", help=r"kcat's, as '%t %p %o %T %k %s %h\n'."),
+        typer.Option(
+            "-f",
+            "--kcat-format",
+            metavar="FORMAT",
+            help=r"A format as kcat takes it, such as '%t %p %o %T %k %s %h\n'.",
+        ),
     ] = None,
     rates: Annotated[
         bool, typer.Option("--rates", help="Tell on stderr, each second, how many records and bytes came.")
@@ -188,14 +192,14 @@ def consume(
             "keys that take the most.",
         ),
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no records: for --rates.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no records, as for --rates.")] = False,
     output: Annotated[
         Path | None,
         typer.Option(
             "--output",
             "-O",
             metavar="FILE",
-            help="Write records there: .parquet, .csv or .jsonl.",
+            help="Write records to this file; its name ends in .parquet, .csv or .jsonl.",
         ),
     ] = None,
     on_error: Annotated[
@@ -203,8 +207,8 @@ def consume(
         typer.Option(
             "--on-error",
             metavar="stop|skip|hex",
-            help="Of a record that its format cannot read: end the command, leave it out, or print its bytes "
-            "in hexadecimal digits.",
+            help="What to do with a record that its format cannot read: end the command, leave the record "
+            "out, or print its bytes in hexadecimal digits.",
         ),
     ] = "stop",
     value_format: ReadValueFormat = None,

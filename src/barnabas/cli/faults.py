@@ -30,22 +30,38 @@ app = typer.Typer(
 At = Annotated[
     str,
     typer.Option(
-        "--at", envvar="BARNABAS_FAULTS", metavar="URL", help="Where the broker or the proxy takes faults."
+        "--at",
+        envvar="BARNABAS_FAULTS",
+        metavar="URL",
+        help="The URL at which the broker or the proxy takes faults.",
     ),
 ]
 DEFAULT_AT = f"http://127.0.0.1:{DEFAULT_FAULTS_PORT}"
 FaultId = Annotated[
     str,
-    typer.Argument(metavar="ID", help="Of a fault, as `add` prints it.", autocompletion=completion.fault_ids),
+    typer.Argument(
+        metavar="ID", help="The id of a fault, as `add` prints it.", autocompletion=completion.fault_ids
+    ),
 ]
 Node = Annotated[
     int | None,
-    typer.Option("--node", help="Only of requests to this node.", autocompletion=completion.fault_nodes),
+    typer.Option(
+        "--node", help="Only requests to the node of this id.", autocompletion=completion.fault_nodes
+    ),
 ]
-Topic = Annotated[str | None, typer.Option("--topic", help="Only of this topic; * and ? match any.")]
-Partition = Annotated[int | None, typer.Option("--partition", help="Only of this partition of the topic.")]
-ClientId = Annotated[str | None, typer.Option("--client-id", help="Only of this client.")]
-Group = Annotated[str | None, typer.Option("--group", help="Only of this group.")]
+Topic = Annotated[
+    str | None,
+    typer.Option(
+        "--topic", help="Only requests that name this topic; * stands for any text, and ? for any letter."
+    ),
+]
+Partition = Annotated[
+    int | None, typer.Option("--partition", help="Only requests that name this partition of the topic.")
+]
+ClientId = Annotated[
+    str | None, typer.Option("--client-id", help="Only requests of clients with this client.id.")
+]
+Group = Annotated[str | None, typer.Option("--group", help="Only requests that name this group.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -56,11 +72,24 @@ def proxy(
         typer.Option("--upstream", metavar="HOST:PORT", help="Run a proxy before the cluster of this node."),
     ] = None,
     port: Annotated[
-        int, typer.Option("--port", "-p", min=0, max=65_535, help="For clients; 0 takes any free one.")
+        int,
+        typer.Option(
+            "--port",
+            "-p",
+            min=0,
+            max=65_535,
+            help="With --upstream: the port for clients; 0 takes any free one.",
+        ),
     ] = 0,
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
     faults_port: Annotated[
-        int, typer.Option("--faults-port", min=0, max=65_535, help="Where it takes faults; 0: any.")
+        int,
+        typer.Option(
+            "--faults-port",
+            min=0,
+            max=65_535,
+            help="With --upstream: the port on which the proxy takes faults; 0 takes any free one.",
+        ),
     ] = DEFAULT_FAULTS_PORT,
     as_json: AsJson = False,
 ) -> None:
@@ -92,7 +121,7 @@ def add(
         list[str] | None,
         typer.Argument(
             metavar="[API]...",
-            help="Produce, Fetch, ...; all by default.",
+            help="The requests that it is for: Produce, Fetch, ...; all if left out.",
             autocompletion=completion.one_of(_APIS),
         ),
     ] = None,
@@ -100,29 +129,52 @@ def add(
         str | None,
         typer.Option(
             "--error",
-            help="Kafka's name or code.",
+            help="With the effect error: which one, by Kafka's name or number.",
             autocompletion=completion.one_of([each.name for each in ErrorCode]),
         ),
     ] = None,
-    message: Annotated[str | None, typer.Option("--message", help="A text beside the error.")] = None,
-    ms: Annotated[int | None, typer.Option("--ms", help="Of a delay or a throttle time.")] = None,
-    up_to_ms: Annotated[int | None, typer.Option("--up-to-ms", help="A delay by chance, up to this.")] = None,
-    after_bytes: Annotated[int | None, typer.Option("--bytes", help="Where an answer is cut.")] = None,
+    message: Annotated[
+        str | None, typer.Option("--message", help="A text that is sent with the error.")
+    ] = None,
+    ms: Annotated[
+        int | None, typer.Option("--ms", help="How many milliseconds a delay or a throttle time has.")
+    ] = None,
+    up_to_ms: Annotated[
+        int | None,
+        typer.Option("--up-to-ms", help="With --ms: a random delay from that to this many milliseconds."),
+    ] = None,
+    after_bytes: Annotated[
+        int | None, typer.Option("--bytes", help="With the effect cut: after how many bytes of the answer.")
+    ] = None,
     node: Node = None,
     topic: Topic = None,
     partition: Partition = None,
     client_id: ClientId = None,
     group: Group = None,
-    transactional_id: Annotated[str | None, typer.Option("--transactional-id")] = None,
-    times: Annotated[int | None, typer.Option("--times", help="So many requests; all by default.")] = None,
-    after: Annotated[int | None, typer.Option("--after", help="Let so many pass first.")] = None,
-    probability: Annotated[float | None, typer.Option("--probability", help="From 0 to 1.")] = None,
+    transactional_id: Annotated[
+        str | None, typer.Option("--transactional-id", help="Only requests that name this transactional id.")
+    ] = None,
+    times: Annotated[
+        int | None,
+        typer.Option(
+            "--times", help="How many requests it meets before it is used up; if left out, it meets all."
+        ),
+    ] = None,
+    after: Annotated[
+        int | None, typer.Option("--after", help="How many requests pass before it meets one.")
+    ] = None,
+    probability: Annotated[
+        float | None,
+        typer.Option(
+            "--probability", help="How likely it is to meet a request, from 0 to 1; certain if left out."
+        ),
+    ] = None,
     follows: Annotated[
         str | None,
         typer.Option(
             "--follows",
             metavar="ID",
-            help="Once that is used up.",
+            help="Begin when the fault of this id is used up.",
             autocompletion=completion.fault_ids,
         ),
     ] = None,
@@ -130,13 +182,16 @@ def add(
         str | None,
         typer.Option(
             "--stage",
-            help="before, or after the broker has done what was asked.",
+            help="Meet a request before the broker has done what was asked, or after.",
             autocompletion=completion.one_of(get_args(Stage)),
         ),
     ] = None,
     at: At = DEFAULT_AT,
 ) -> None:
-    """Add a fault, and print its id."""
+    """Add a fault, and print its id.
+
+    For example: barnabas faults add error Produce --error NOT_LEADER_OR_FOLLOWER --topic orders --times 1
+    """
     rule: dict[str, Any] = {
         "effect": effect.replace("-", "_"),
         "apis": apis or None,
@@ -181,8 +236,8 @@ def _words(rule: dict[str, Any]) -> str:
 @app.command()
 def wait(
     fault: FaultId,
-    hits: Annotated[int, typer.Option("--hits", help="So many.")] = 1,
-    timeout: Annotated[float, typer.Option("--timeout", help="In seconds.")] = 30.0,
+    hits: Annotated[int, typer.Option("--hits", help="How many requests it must have met.")] = 1,
+    timeout: Annotated[float, typer.Option("--timeout", help="How many seconds to wait at most.")] = 30.0,
     at: At = DEFAULT_AT,
 ) -> None:
     """Wait until a fault has met a request."""
@@ -203,7 +258,9 @@ def remove(fault: FaultId, at: At = DEFAULT_AT) -> None:
 
 @app.command()
 def clear(
-    seed: Annotated[int | None, typer.Option("--seed", help="Of chance from now on.")] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="The seed of random choices from now on.")
+    ] = None,
     at: At = DEFAULT_AT,
 ) -> None:
     """End all faults, and forget what was asked."""
@@ -214,7 +271,9 @@ def clear(
 def requests(
     api: Annotated[
         str | None,
-        typer.Argument(help="Produce, Fetch, ...; all by default.", autocompletion=completion.one_of(_APIS)),
+        typer.Argument(
+            help="Only requests of this kind: Produce, Fetch, ...", autocompletion=completion.one_of(_APIS)
+        ),
     ] = None,
     node: Node = None,
     topic: Topic = None,
@@ -256,17 +315,18 @@ def _partitions(request: RecordedRequest) -> str:
 
 @app.command("disk-full")
 def disk_full(
-    ends: Annotated[bool, typer.Option("--off", help="There is room again.")] = False, at: At = DEFAULT_AT
+    ends: Annotated[bool, typer.Option("--off", help="Give it room again.")] = False, at: At = DEFAULT_AT
 ) -> None:
-    """Let nothing have room on the broker's disk."""
+    """Make the broker's disk seem full."""
     _control(at).disk_full(not ends)
 
 
 @app.command("move-clock")
 def move_clock(
-    ms: Annotated[int, typer.Argument(help="Back with a negative number.")], at: At = DEFAULT_AT
+    ms: Annotated[int, typer.Argument(help="How many milliseconds; back with a negative number.")],
+    at: At = DEFAULT_AT,
 ) -> None:
-    """Move what the broker takes for the time of day."""
+    """Move the broker's clock."""
     _control(at).move_clock(ms)
 
 

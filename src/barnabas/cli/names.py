@@ -46,10 +46,10 @@ def matching(names: Iterable[str], pattern: str) -> list[str]:
     return sorted(name for name in names if wanted.fullmatch(name))
 
 
-def pattern_of(text: str) -> str:
+def pattern_of(text: str, option: str = "--pattern") -> str:
     """A regular expression for names. Raises: UsageError."""
     try:
         re.compile(text)
     except re.error as error:
-        raise UsageError(f"--pattern {text!r} is no regular expression: {error}") from None
+        raise UsageError(f"{option} {text!r} is no regular expression: {error}") from None
     return text

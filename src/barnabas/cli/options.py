@@ -138,12 +138,18 @@ def _is_of_environment(variable: str, value: str | None) -> bool:
 
 
 def registry_settings(
-    command_config: Path | None, given: Sequence[str] | None, url: str | None = None, *, is_all: bool = False
+    command_config: Path | None,
+    given: Sequence[str] | None,
+    url: str | None = None,
+    *,
+    is_all: bool = False,
+    profile: str | None = None,
 ) -> tuple[str | None, dict[str, Any]]:
     """The address and the settings of a registry's client: from `-X` before those of the file, and these
-    before those of the profile. `url` is what the command line names, before all. Of `-X`, what has no prefix
+    before those of the profile, the one that the command line names unless `profile` does. `url` is what the
+    command line names, before all. Of `-X`, what has no prefix
     is the registry's too if `is_all`. Raises: InvalidSettingError."""
-    properties = profiles.settings()
+    properties = profiles.settings(profile)
     if command_config is not None:
         properties |= read_properties(command_config)
     file = from_properties(_without_what_only_java_knows(properties))

@@ -68,7 +68,7 @@ class Deliveries:
 
 
 def produce(
-    topic: Annotated[str, typer.Argument(help="Where the records go.", autocompletion=completion.topics)],
+    topic: Annotated[str, typer.Argument(help="The topic to write to.", autocompletion=completion.topics)],
     file: Annotated[
         list[Path] | None,
         typer.Option(
@@ -76,7 +76,7 @@ def produce(
             "-f",
             exists=True,
             dir_okay=False,
-            help="Read this file, not stdin (may be repeated: one after the other).",
+            help="Read this file, in place of stdin (may be repeated: one after the other).",
         ),
     ] = None,
     delimiter: Annotated[
@@ -85,67 +85,72 @@ def produce(
             "--delimiter",
             "-D",
             show_default="a line's end",
-            help=r"What divides records: any text, with \n, \t, \0 and \xHH.",
+            help=r"What divides records: any text, in which \n, \t, \0 and \xHH may stand.",
         ),
     ] = r"\n",
     whole: Annotated[
-        bool, typer.Option("--whole", help="The whole of each file, or of stdin, is one record.")
+        bool, typer.Option("--whole", help="Make one record of the whole of each file, or of stdin.")
     ] = False,
     json_lines: Annotated[
         bool,
         typer.Option(
             "--json-lines",
             "-J",
-            help="Lines are objects with key, value, headers, partition and timestamp, as consume --json "
-            "prints them.",
+            help="Take lines as objects of JSON with key, value, headers, partition and timestamp, as "
+            "consume --json prints them.",
         ),
     ] = False,
     rows: Annotated[
         bool,
         typer.Option(
             "--rows",
-            help="Each row of --file, a .csv or .parquet file, is a record: with a column value, its columns "
-            "are key, value, headers, partition, timestamp, as consume --output writes them; else a row is a "
-            "value of JSON.",
+            help="Make a record of each row of --file, a .csv or .parquet file. If there is a column value, "
+            "the columns are key, value, headers, partition and timestamp, as consume --output writes them; "
+            "otherwise a row as a whole becomes a value of JSON.",
         ),
     ] = False,
     key_column: Annotated[
-        str | None, typer.Option("--key-column", metavar="NAME", help="With --rows: what the key is.")
+        str | None,
+        typer.Option("--key-column", metavar="NAME", help="With --rows, the column that becomes the key."),
     ] = None,
     key_separator: Annotated[
         str | None,
         typer.Option(
-            "--key-separator", "-K", help="What divides key and value in a line; escapes as in --delimiter."
+            "--key-separator",
+            "-K",
+            help="What divides key and value in a line, with the same escapes as --delimiter.",
         ),
     ] = None,
-    key: Annotated[str | None, typer.Option("--key", "-k", help="The key of all records.")] = None,
+    key: Annotated[str | None, typer.Option("--key", "-k", help="Give all records this key.")] = None,
     header: Annotated[
         list[str] | None,
-        typer.Option("--header", "-H", metavar="NAME=VALUE", help="A header of all records."),
+        typer.Option(
+            "--header", "-H", metavar="NAME=VALUE", help="Give all records this header (may be repeated)."
+        ),
     ] = None,
     partition: Annotated[
-        int | None, typer.Option("--partition", "-p", help="The partition of all records.")
+        int | None, typer.Option("--partition", "-p", help="Send all records to this partition.")
     ] = None,
     timestamp: Annotated[
         str | None,
         typer.Option(
-            "--timestamp", metavar="TIME", help="The time of all records: 2h ago, 2026-01-31T12:00."
+            "--timestamp", metavar="TIME", help="Give all records this time: 2h (ago), 2026-01-31T12:00."
         ),
     ] = None,
     tombstones: Annotated[
         bool,
         typer.Option(
-            "--tombstones", help="An empty value is no value: it deletes its key in a compacted topic."
+            "--tombstones", help="Send an empty value as none, which deletes its key in a compacted topic."
         ),
     ] = False,
     transaction: Annotated[
         bool,
         typer.Option(
-            "--transaction", help="All records in one transaction: they are there at once, or none."
+            "--transaction", help="Send all records in one transaction: readers see all of them, or none."
         ),
     ] = False,
     records_per_second: Annotated[
-        float | None, typer.Option("--records-per-second", min=0.1, help="At most so many.")
+        float | None, typer.Option("--records-per-second", min=0.1, help="Send so many a second at most.")
     ] = None,
     value_format: ValueFormat = None,
     key_format: KeyFormat = None,

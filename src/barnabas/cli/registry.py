@@ -49,28 +49,50 @@ def registry(
     data_dir: Annotated[
         str, typer.Option("--data-dir", "-d", help="With --embedded: where the broker keeps its data.")
     ] = "barnabas-data",
-    host: Annotated[str | None, typer.Option("--host", help="The address to listen on; 127.0.0.1.")] = None,
+    host: Annotated[
+        str | None, typer.Option("--host", help="The address to listen on; 127.0.0.1 if left out.")
+    ] = None,
     port: Annotated[
-        int | None, typer.Option("--port", "-p", min=0, max=65_535, help="8081; 0 takes any free one.")
+        int | None,
+        typer.Option(
+            "--port",
+            "-p",
+            min=0,
+            max=65_535,
+            help="The port to listen on; 8081 if left out, and 0 takes any free one.",
+        ),
     ] = None,
     host_name: Annotated[
         str | None, typer.Option("--host-name", help="The name by which other registries reach this one.")
     ] = None,
     topic: Annotated[
         str | None,
-        typer.Option("--topic", help="Where schemas are kept; _schemas.", autocompletion=completion.topics),
+        typer.Option(
+            "--topic",
+            help="The topic in which schemas are kept; _schemas if left out.",
+            autocompletion=completion.topics,
+        ),
     ] = None,
-    tls_cert: Annotated[Path | None, typer.Option("--tls-cert", help="Serve HTTPS; a PEM file.")] = None,
+    tls_cert: Annotated[
+        Path | None, typer.Option("--tls-cert", help="Serve HTTPS with the certificate in this PEM file.")
+    ] = None,
     tls_key: Annotated[
-        Path | None, typer.Option("--tls-key", help="Its key, where that is not in the same file.")
+        Path | None,
+        typer.Option("--tls-key", help="The certificate's key, where it is not in the same file."),
     ] = None,
     tls_ca: Annotated[
         Path | None,
-        typer.Option("--tls-ca", help="Who signs certificates: of clients, and of the registry that leads."),
+        typer.Option(
+            "--tls-ca",
+            help="A PEM file of who signs certificates of clients and of the registry that leads.",
+        ),
     ] = None,
     users: Annotated[
         Path | None,
-        typer.Option("--users", help="Basic authentication, by a file that `barnabas registry-user` writes."),
+        typer.Option(
+            "--users",
+            help="Ask for users and passwords, which are in a file that `barnabas registry-user` writes.",
+        ),
     ] = None,
     config: Annotated[
         list[str] | None,
@@ -114,7 +136,7 @@ def registry_user(
         str,
         typer.Option(
             "--role",
-            help="read, or write, which may read as well.",
+            help="What the user may do: read, or write, which includes read.",
             autocompletion=completion.one_of(("read", "write")),
         ),
     ] = "read",

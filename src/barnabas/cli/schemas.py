@@ -65,7 +65,9 @@ Subject = Annotated[str, typer.Argument(help="The subject.", autocompletion=_com
 SchemaFile = Annotated[Path, typer.Argument(help="The schema's file; - is standard input.")]
 Type = Annotated[
     str | None,
-    typer.Option("--type", "-t", metavar="TYPE", help="AVRO, JSON or PROTOBUF; what the file's name says."),
+    typer.Option(
+        "--type", "-t", metavar="TYPE", help="AVRO, JSON or PROTOBUF; by the file's name if left out."
+    ),
 ]
 References = Annotated[
     list[str] | None,
@@ -77,7 +79,9 @@ References = Annotated[
 ]
 Normalize = Annotated[
     bool,
-    typer.Option("--normalize", help="As the registry writes it, so that what means the same is the same."),
+    typer.Option(
+        "--normalize", help="Have the registry normalize it, so that schemas that mean the same are the same."
+    ),
 ]
 Deleted = Annotated[bool, typer.Option("--deleted", help="Also what was deleted, but not permanently.")]
 Permanent = Annotated[
@@ -94,7 +98,7 @@ def _registry(url: str | None, config: Path | None, given: Sequence[str] | None)
 
 @app.command("list")
 def list_schemas(
-    prefix: Annotated[str | None, typer.Argument(help="How the subjects' names begin.")] = None,
+    prefix: Annotated[str | None, typer.Argument(help="Only subjects whose names begin so.")] = None,
     deleted: Deleted = False,
     registry_url: Url = None,
     command_config: CommandConfig = None,
@@ -178,7 +182,7 @@ def check_schema(
         typer.Option(
             "--subject",
             "-s",
-            help="Held against this subject's versions in a registry.",
+            help="Compare it with this subject's versions in a registry.",
             autocompletion=_complete_subject,
         ),
     ] = None,
@@ -187,13 +191,16 @@ def check_schema(
         typer.Option(
             "--version",
             "-v",
-            help="Of the subject: a number, latest, or all that its compatibility is about.",
+            help="With which version: a number, latest, or all that its compatibility level is about.",
         ),
     ] = "all",
     against: Annotated[
         list[Path] | None,
         typer.Option(
-            "--against", exists=True, dir_okay=False, help="Held against this file, the oldest first."
+            "--against",
+            exists=True,
+            dir_okay=False,
+            help="Compare it with the schema in this file (repeatable, the oldest first).",
         ),
     ] = None,
     level: Annotated[
@@ -208,7 +215,10 @@ def check_schema(
     as_json: AsJson = False,
 ) -> None:
     """Say whether a schema may follow others, and why not; then the status is 1. Without a registry, with
-    --against."""
+    --against.
+
+    For example: barnabas schemas check order.avsc --subject orders-value
+    """
     if (subject is None) == (not against):
         raise UsageError("give --subject, to ask a registry, or --against, to compare with files")
     if subject is not None:
@@ -236,8 +246,8 @@ def check_schema(
 @app.command()
 def diff(
     subject: Subject,
-    first: Annotated[str, typer.Argument(help="A version.")],
-    second: Annotated[str, typer.Argument(help="Another one.")] = "latest",
+    first: Annotated[str, typer.Argument(help="A version: a number, or latest.")],
+    second: Annotated[str, typer.Argument(help="The version to compare it with.")] = "latest",
     registry_url: Url = None,
     command_config: CommandConfig = None,
     setting: Setting = None,
@@ -294,7 +304,11 @@ def config(
         bool | None, typer.Option("--normalize/--no-normalize", help="Set whether schemas are normalized.")
     ] = None,
     reset: Annotated[
-        bool, typer.Option("--reset", help="Back to what holds without this subject's.")
+        bool,
+        typer.Option(
+            "--reset",
+            help="Delete what is set for this subject; what is set for the whole registry holds then.",
+        ),
     ] = False,
     registry_url: Url = None,
     command_config: CommandConfig = None,
@@ -328,7 +342,7 @@ def mode(
     wanted: Annotated[
         str | None, typer.Option("--set", metavar="MODE", help=f"One of {', '.join(MODES)}.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="IMPORT, though there are schemas.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Set IMPORT even where there are schemas.")] = False,
     registry_url: Url = None,
     command_config: CommandConfig = None,
     setting: Setting = None,

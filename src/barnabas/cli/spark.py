@@ -25,7 +25,9 @@ def precompile(
     spark_home: Annotated[
         Path | None,
         typer.Option(
-            envvar="SPARK_HOME", metavar="FOLDER", help="Where Spark is; otherwise that of installed PySpark."
+            envvar="SPARK_HOME",
+            metavar="FOLDER",
+            help="The folder of Spark; that of the installed PySpark if left out.",
         ),
     ] = None,
     undo: Annotated[bool, typer.Option("--undo", help="Put back what PySpark came with.")] = False,

@@ -45,7 +45,8 @@ def ui(
     setting: Settings = None,
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option("--port", "-p", min=0, max=65_535, help="0 takes any free one.")
+        int,
+        typer.Option("--port", "-p", min=0, max=65_535, help="The port to listen on; 0 takes any free one."),
     ] = DEFAULT_UI_PORT,
     allowed_host: Annotated[
         list[str] | None,
@@ -73,7 +74,7 @@ def ui(
             "-l",
             envvar="BARNABAS_LISTENER",
             metavar="URL",
-            help="Where a PipelineListener serves: Spark's streaming queries are shown too.",
+            help="The URL of a PipelineListener, whose streaming queries of Spark are shown too.",
         ),
     ] = None,
     checkpoint: Annotated[
@@ -92,7 +93,7 @@ def ui(
             "--faults",
             envvar="BARNABAS_FAULTS",
             metavar="URL",
-            help="Where an embedded broker or a proxy takes faults: they become switches.",
+            help="The URL at which an embedded broker or a proxy takes faults, to set them from the page.",
         ),
     ] = None,
     users: Annotated[
@@ -122,11 +123,12 @@ def ui(
             "--oidc-client-id",
             envvar="BARNABAS_OIDC_CLIENT_ID",
             metavar="ID",
-            help="How the issuer knows the page.",
+            help="The client id by which the issuer knows the page.",
         ),
     ] = None,
     oidc_scope: Annotated[
-        str, typer.Option("--oidc-scope", metavar="TEXT", help="What is asked of the issuer.")
+        str,
+        typer.Option("--oidc-scope", metavar="TEXT", help="The scopes that the page asks the issuer for."),
     ] = "openid profile email",
     oidc_groups_claim: Annotated[
         str, typer.Option("--oidc-groups-claim", metavar="NAME", help="The claim that names a user's groups.")

@@ -18,7 +18,14 @@ DEFAULT_DATA_DIR = "barnabas-data"
 
 def up(
     port: Annotated[
-        int, typer.Option("--port", "-p", min=0, max=65_535, help="0 takes any free one.")
+        int,
+        typer.Option(
+            "--port",
+            "-p",
+            min=0,
+            max=65_535,
+            help="The port to listen on, of the first broker if there are several; 0 takes any free one.",
+        ),
     ] = DEFAULT_PORT,
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
     advertise: Annotated[
@@ -26,11 +33,11 @@ def up(
         typer.Option(
             "--advertise",
             metavar="HOST",
-            help="The name or address by which clients reach it; --host if left out, but 0.0.0.0 is none.",
+            help="The name or address by which clients reach it; that of --host if left out.",
         ),
     ] = None,
     data_dir: Annotated[
-        str, typer.Option("--data-dir", "-d", help="Where topics and offsets are kept.")
+        str, typer.Option("--data-dir", "-d", help="The folder in which topics and offsets are kept.")
     ] = DEFAULT_DATA_DIR,
     nodes: Annotated[
         int,
@@ -57,25 +64,35 @@ def up(
     user: Annotated[
         list[str] | None,
         typer.Option(
-            "--user", metavar="NAME=PASSWORD", help="Of SCRAM and PLAIN, for SASL (may be repeated)."
+            "--user",
+            metavar="NAME=PASSWORD",
+            help="A user and the password for SASL, by SCRAM or PLAIN (may be repeated).",
         ),
     ] = None,
     makes_certificates: Annotated[
         bool,
         typer.Option(
             "--make-certificates",
-            help="Make an authority and a certificate for localhost, beside the data, and keep them.",
+            help="Make certificates for TLS on localhost, and keep them in a folder beside the data.",
         ),
     ] = False,
     as_version: Annotated[
         str | None,
-        typer.Option("--as-version", metavar="RELEASE", help="Pass for this release of Kafka: 2.8, 0.10."),
+        typer.Option(
+            "--as-version", metavar="RELEASE", help="Behave as this older release of Kafka does: 2.8, 0.10."
+        ),
     ] = None,
     has_registry: Annotated[
-        bool, typer.Option("--registry", help="Run a schema registry as well, which keeps its schemas here.")
+        bool,
+        typer.Option(
+            "--registry", help="Run a schema registry as well, which keeps its schemas in this broker."
+        ),
     ] = False,
     registry_port: Annotated[
-        int, typer.Option("--registry-port", min=0, max=65_535, help="0 takes any free one.")
+        int,
+        typer.Option(
+            "--registry-port", min=0, max=65_535, help="The port of the registry; 0 takes any free one."
+        ),
     ] = 8081,
     faults_port: Annotated[
         int | None,
@@ -83,12 +100,17 @@ def up(
             "--faults-port",
             min=0,
             max=65_535,
-            help="Listen there for `barnabas faults`; 0 takes any.",
+            help="The port on which it takes faults from `barnabas faults`; 0 takes any free one.",
         ),
     ] = None,
     ui_port: Annotated[
         int | None,
-        typer.Option("--ui-port", min=0, max=65_535, help="Show it all in a browser there; 0 takes any."),
+        typer.Option(
+            "--ui-port",
+            min=0,
+            max=65_535,
+            help="The port of a page that shows all in a browser; 0 takes any free one.",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

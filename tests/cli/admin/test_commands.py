@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from barnabas import Admin, Producer, TopicPartition
+from barnabas import Admin, Producer
 from barnabas.broker_errors import ProducerFencedError
-from barnabas.cli.admin.replicas import spread
 from barnabas.testing import EmbeddedBroker
 
 Here = Callable[..., Any]
 Made = Callable[..., str]
-
-AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
-
-
-@pytest.fixture(scope="module")
-def guarded() -> Iterator[EmbeddedBroker]:
-    """A broker with access control, to which everybody is a super user."""
-    config = {"authorizer.class.name": AUTHORIZER, "super.users": "User:ANONYMOUS"}
-    with EmbeddedBroker(config=config) as broker:
-        yield broker
 
 
 @pytest.fixture
@@ -95,26 +82,6 @@ def test_quotas_are_set_listed_and_taken_away(here: Here, rows: Callable[..., An
     assert wrong == "error: the quota 'producer_byte_rate' is a number, not 'fast'\n"
 
 
-def test_configs_are_set_described_and_go_back_to_their_defaults(
-    here: Here, made: Made, rows: Callable[..., Any]
-) -> None:
-    name = made()
-    here("configs", "set", "topic", name, "retention.ms=1000", "cleanup.policy=delete")
-    here("configs", "set", "topic", name, "retention.ms=5", "--dry-run")
-    here("configs", "set", "topic", name, "--append", "cleanup.policy=compact")
-    found = {row["name"]: row["value"] for row in rows("configs", "describe", "topic", name)}
-    assert (found["retention.ms"], found["cleanup.policy"]) == ("1000", "delete,compact")
-    here("configs", "set", "topic", name, "--delete", "retention.ms", "--subtract", "cleanup.policy=delete")
-    found = {row["name"]: row["value"] for row in rows("configs", "describe", "topic", name)}
-    assert "retention.ms" not in found
-    everything = rows("configs", "describe", "topic", name, "--all", "--documentation")
-    assert {"retention.ms", "segment.bytes"} < {row["name"] for row in everything}
-    assert {"type": "topic", "name": name} in rows("configs", "list", "topic")
-    wrong = here("configs", "describe", "topics", name, ok=False).stderr
-    assert wrong.startswith("error: TYPE 'topics' is none of topic, broker, ")
-    assert wrong.endswith("; did you mean 'topic'?\n")
-
-
 def test_the_cluster_its_brokers_quorum_and_features_are_shown(
     here: Here, rows: Callable[..., Any], embedded_broker: EmbeddedBroker
 ) -> None:
@@ -163,33 +130,6 @@ def test_records_are_deleted_before_an_offset_a_time_or_all(
     asked = here("delete-records", name, "--all", ok=False).stderr
     assert asked == "error: delete 2 records at most, permanently: add --yes to do it without being asked\n"
     assert first("--all", "-y") == 4
-
-
-def test_replicas_move_as_is_planned_or_as_a_file_says(
-    here: Here, made: Made, rows: Callable[..., Any], tmp_path: Path
-) -> None:
-    name = made(partitions=2)
-    broker = str(rows("brokers", "list")[0]["id"])
-    planned = rows("reassign", "start", name, "--brokers", broker, "--dry-run")
-    assert [(row["partition"], row["new_replicas"]) for row in planned] == [
-        (partition, [int(broker)]) for partition in (0, 1)
-    ]
-    partitions = [{"topic": name, "partition": 1, "replicas": [int(broker)]}]
-    (tmp_path / "plan.json").write_text(json.dumps({"version": 1, "partitions": partitions}))
-    here("reassign", "start", "--file", str(tmp_path / "plan.json"), "--yes")
-    assert rows("reassign", "list") == []
-    assert "no replicas move" in here("reassign", "cancel", name, "--yes").stderr
-    too_many = here("reassign", "start", name, "--brokers", broker, "-r", "2", ok=False).stderr
-    assert too_many == f"error: {name}-0 has 2 replicas, and --brokers names 1\n"
-    assert [row["elected"] for row in rows("elect", name)] == [False, False]
-
-
-def test_replicas_are_spread_evenly_by_leader_and_follower() -> None:
-    now = {TopicPartition("t", partition): [9, 8] for partition in range(12)}
-    wanted = spread(now, [1, 2, 3, 4], None)
-    assert all(len(set(replicas)) == 2 for replicas in wanted.values())
-    assert set(Counter(replicas[0] for replicas in wanted.values()).values()) == {3}
-    assert set(Counter(replicas[1] for replicas in wanted.values()).values()) == {3}
 
 
 def test_transactions_are_shown_and_their_producers_shut_out(

@@ -15,6 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from barnabas import Producer, Registry
+from barnabas.cli.consuming.fields import FieldPath
+from barnabas.cli.consuming.parquet import SelectedParquetFile
+from barnabas.cli.formats.texts import ReadRecord
 from barnabas.registry import Schema
 from barnabas.testing import EmbeddedBroker, EmbeddedRegistry
 
@@ -318,12 +321,95 @@ def test_an_empty_topic_makes_an_empty_file(here: Here, made: Made, tmp_path: Pa
     assert pq.read_table(path).num_rows == 0
 
 
+def test_fields_are_columns_of_a_parquet_file_with_the_types_of_their_schema(
+    here: Here, embedded_broker: EmbeddedBroker, made: Made, url: str, tmp_path: Path
+) -> None:
+    name = made()
+    inner = '{"type": "record", "name": "User", "fields": [{"name": "id", "type": "long"}]}'
+    schema = ORDER.replace("]}", f', {{"name": "user", "type": ["null", {inner}], "default": null}}]}}')
+    with Registry(url) as registry, Producer(embedded_broker.bootstrap) as producer:
+        schema_id = registry.register(f"{name}-value", Schema(schema)).id
+        producer.send(name, framed(schema_id, b"\x04\x04\xe2\x02\x0e"), key=b"a", timestamp=1000)
+        producer.send(name, framed(schema_id, b"\x04\x04\xe2\x00"), headers=[("h", b"1")], timestamp=2000)
+        producer.send(name, None, timestamp=3000)
+    path = tmp_path / "orders.parquet"
+    fields = ("key", "value.price", "value.user.id", "value.user", "timestamp", "headers.h", "offset")
+    selected = [word for field in fields for word in ("--select", field)]
+    avro = ("--value-format", "avro", "--registry-url", url)
+    here("consume", name, *READ, *avro, "--output", str(path), *selected)
+    table = pq.read_table(path)
+    assert tuple(table.column_names) == fields
+    types = {field.name: field.type for field in table.schema}
+    assert types["value.price"] == pa.decimal128(10, 2)
+    assert types["value.user.id"] == pa.int64()
+    assert types["timestamp"] == pa.timestamp("ms", tz="UTC")
+    assert table["value.user.id"].to_pylist() == [7, None, None]
+    assert table["value.user"].to_pylist() == [{"id": 7}, None, None]
+    assert [each and str(each) for each in table["value.price"].to_pylist()] == ["12.50", "12.50", None]
+    assert table["key"].to_pylist() == ["a", None, None]
+    assert table["headers.h"].to_pylist() == [None, "1", None]
+
+
+@pytest.mark.parametrize("rows_together", [100, 1, 2])
+def test_fields_of_plain_json_have_a_type_that_holds_all_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_together: int
+) -> None:
+    # Types change between groups of rows as well.
+    monkeypatch.setattr("barnabas.cli.consuming.parquet.ROWS_TOGETHER", rows_together)
+    values: list[dict[str, Any]] = [
+        {"n": 1, "many": 1, "deep": {}, "list": [1]},
+        {"n": 2, "many": 2, "deep": {"a": 1}, "list": []},
+        {"n": 2.5, "many": "x", "deep": {"a": 2}, "list": [1]},
+        {"n": 3, "many": True, "deep": {"a": 3, "b": "c"}, "list": [2, 3]},
+        {"many": {"y": 1}, "list": None},
+    ]
+    path = tmp_path / "a.parquet"
+    fields = ("value.n", "value.many", "value.deep.a", "value.list", "value.list.0", "value.none")
+    formats: Any = None
+    file = SelectedParquetFile(path, [FieldPath(field, "--select") for field in fields], formats, [])
+    for offset, value in enumerate(values):
+        file.write([ReadRecord("t", 0, offset, 1000, None, json.dumps(value).encode(), [])])
+    file.close()
+    table = pq.read_table(path)
+    assert table.schema.field("value.n").type == pa.float64()
+    assert table["value.n"].to_pylist() == [1.0, 2.0, 2.5, 3.0, None]
+    assert table["value.many"].to_pylist() == ["1", "2", "x", "true", '{"y": 1}']
+    assert table.schema.field("value.deep.a").type == pa.int64()
+    assert table["value.deep.a"].to_pylist() == [None, 1, 2, 3, None]
+    assert table["value.list"].to_pylist() == [[1], [], [1], [2, 3], None]
+    assert table["value.list.0"].to_pylist() == [1, None, 1, 2, None]
+    assert table["value.none"].to_pylist() == [None] * 5
+    assert [each.name for each in tmp_path.iterdir()] == ["a.parquet"]
+
+
+def test_structs_of_plain_json_have_all_fields_that_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("barnabas.cli.consuming.parquet.ROWS_TOGETHER", 1)
+    path = tmp_path / "a.parquet"
+    formats: Any = None
+    file = SelectedParquetFile(path, [FieldPath("value", "--select")], formats, [])
+    for value in (b'{"a": 1}', b'{"a": 2.5, "b": [null]}', b'{"b": ["x"]}'):
+        file.write([ReadRecord("t", 0, 0, 1000, None, value, [])])
+    file.close()
+    assert pq.read_table(path)["value"].to_pylist() == [
+        {"a": 1.0, "b": None},
+        {"a": 2.5, "b": [None]},
+        {"a": None, "b": ["x"]},
+    ]
+
+
+def test_an_empty_topic_makes_an_empty_file_of_fields(here: Here, made: Made, tmp_path: Path) -> None:
+    path = tmp_path / "none.parquet"
+    here("consume", made(), *READ, "--output", str(path), "--select", "value.a", "--select", "offset")
+    assert pq.read_table(path).column_names == ["value.a", "offset"]
+
+
 @pytest.mark.parametrize(
     ("options", "why"),
     [
         (("--group", "g"), "--group is not for a Parquet file"),
         (("--on-error", "hex"), "--on-error hex is not for columns of a Parquet file: choose skip or stop"),
-        (("--select", "key"), "--select is not for Parquet files"),
         (("--json",), "exclude each other: choose one way to print"),
     ],
 )

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from barnabas import TopicPartition
+from barnabas.cli.dlq.conventions import DeadLetter, Origin
 from barnabas.cli.dlq.letters import (
     Account,
     Choice,
-    DeadLetter,
-    Origin,
     account_of,
     broken_off_of,
 )
@@ -62,7 +61,7 @@ def test_the_same_choice_has_one_entry() -> None:
 
 def test_an_account_survives_a_commit() -> None:
     choice = Choice("é", "q", "flights", 1, 2)
-    account = Account(3).after(MENDED, 5).at(choice, "elsewhere", 9, Origin("flights", 1, 7))
+    account = Account(3).after(MENDED, 5).at(choice, "elsewhere", 9, Origin("flights", 1, 7), "edit")
     assert account_of(account.committed(), PARTITION) == account
     assert broken_off_of([Account(1), account]) == account.broken_off
     assert account_of(None, PARTITION) == Account(0)

@@ -17,7 +17,10 @@ from barnabas.client.admin.types import FeatureUpdate, QuorumReplica, RaftVoterE
 brokers = typer.Typer(
     help="List brokers and the APIs that they speak, and forget those that are gone.", no_args_is_help=True
 )
-quorum = typer.Typer(help="The controllers that keep the cluster's metadata.", no_args_is_help=True)
+quorum = typer.Typer(
+    help="Describe the controllers that keep the cluster's metadata, and add and remove voters.",
+    no_args_is_help=True,
+)
 features = typer.Typer(help="List, raise and lower the levels of features.", no_args_is_help=True)
 
 
@@ -48,7 +51,10 @@ def cluster(
 @brokers.command("list")
 def list_brokers(
     fenced: Annotated[
-        bool, typer.Option("--fenced", help="Those as well that do not serve (Kafka 4.1 and later).")
+        bool,
+        typer.Option(
+            "--fenced", help="Also brokers that are registered but do not serve (Kafka 4.1 and later)."
+        ),
     ] = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
@@ -76,7 +82,9 @@ def list_brokers(
 def api_versions(
     broker: Annotated[
         int | None,
-        typer.Option("--broker", help="Of this one; else of all.", autocompletion=completion.brokers),
+        typer.Option(
+            "--broker", help="Only this broker; all if left out.", autocompletion=completion.brokers
+        ),
     ] = None,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
@@ -99,7 +107,7 @@ def api_versions(
 
 @brokers.command()
 def unregister(
-    broker: Annotated[int, typer.Argument(help="Its id.", autocompletion=completion.brokers)],
+    broker: Annotated[int, typer.Argument(help="The broker's id.", autocompletion=completion.brokers)],
     dry_run: DryRun = False,
     yes: Yes = False,
     bootstrap: Bootstrap = None,
@@ -162,16 +170,21 @@ def describe(
 @quorum.command()
 def add(
     voter: Annotated[int, typer.Argument(help="The controller's id.")],
-    directory_id: Annotated[str, typer.Argument(help="The id of its metadata's folder.")],
+    directory_id: Annotated[
+        str, typer.Argument(help="The id of the folder of its metadata, as describe prints it.")
+    ],
     endpoint: Annotated[
-        list[str], typer.Option("--endpoint", metavar="LISTENER://HOST:PORT", help="Where it listens.")
+        list[str],
+        typer.Option(
+            "--endpoint", metavar="LISTENER://HOST:PORT", help="The address at which it listens (repeatable)."
+        ),
     ],
     dry_run: DryRun = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
-    """Make a controller that follows a voter."""
+    """Make a controller a voter: one that only follows so far."""
     endpoints = [_endpoint(text) for text in endpoint]
     directory = _directory(directory_id)
     with admin_client(bootstrap, command_config, setting) as admin:
@@ -187,7 +200,9 @@ def add(
 @quorum.command()
 def remove(
     voter: Annotated[int, typer.Argument(help="The controller's id.")],
-    directory_id: Annotated[str, typer.Argument(help="The id of its metadata's folder.")],
+    directory_id: Annotated[
+        str, typer.Argument(help="The id of the folder of its metadata, as describe prints it.")
+    ],
     dry_run: DryRun = False,
     yes: Yes = False,
     bootstrap: Bootstrap = None,
@@ -212,7 +227,11 @@ def remove(
 def list_features(
     broker: Annotated[
         int | None,
-        typer.Option("--broker", help="What this one supports; else any.", autocompletion=completion.brokers),
+        typer.Option(
+            "--broker",
+            help="What this broker supports; any of them if left out.",
+            autocompletion=completion.brokers,
+        ),
     ] = None,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
@@ -243,15 +262,20 @@ def update(
         ),
     ],
     level: Annotated[int, typer.Argument(min=0, help="The new level; 0 ends its use.")],
-    downgrade: Annotated[bool, typer.Option("--downgrade", help="The level may be lower.")] = False,
-    unsafe: Annotated[bool, typer.Option("--unsafe", help="The same, though metadata be lost.")] = False,
+    downgrade: Annotated[
+        bool, typer.Option("--downgrade", help="Let the new level be lower than the current one.")
+    ] = False,
+    unsafe: Annotated[bool, typer.Option("--unsafe", help="The same, even where metadata is lost.")] = False,
     dry_run: DryRun = False,
     yes: Yes = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
-    """Raise the level of a feature, or lower it."""
+    """Raise the level of a feature, or lower it.
+
+    For example: barnabas features update metadata.version 25 --dry-run
+    """
     kind = (
         UpgradeType.UNSAFE_DOWNGRADE
         if unsafe

@@ -17,19 +17,23 @@ def delete_records(
     partitions: Annotated[
         list[str],
         typer.Argument(
-            metavar="TOPIC[:0,1]...", help="Of which partitions.", autocompletion=completion.topics
+            metavar="TOPIC[:0,1]...",
+            help="Topics, or some of their partitions.",
+            autocompletion=completion.topics,
         ),
     ],
     before_offset: Annotated[
-        int | None, typer.Option("--before-offset", min=0, help="Those below this offset.")
+        int | None, typer.Option("--before-offset", min=0, help="Delete the records below this offset.")
     ] = None,
     before: Annotated[
         str | None,
         typer.Option(
-            "--before", metavar="TIME", help="Those before the first one since then: 7d, 2026-01-31."
+            "--before",
+            metavar="TIME",
+            help="Delete the records before the first one of this time or later: 7d (ago), 2026-01-31.",
         ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="All there are.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Delete all records.")] = False,
     dry_run: DryRun = False,
     yes: Yes = False,
     bootstrap: Bootstrap = None,
@@ -37,7 +41,10 @@ def delete_records(
     setting: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Delete the oldest records of partitions."""
+    """Delete the oldest records of partitions.
+
+    For example: barnabas delete-records orders:0,1 --before 7d --dry-run
+    """
     if sum((before_offset is not None, before is not None, every)) != 1:
         raise UsageError("give one of --before-offset, --before and --all")
     time_ms = None if before is None else timestamp_ms(before, "--before")

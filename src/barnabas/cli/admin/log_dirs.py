@@ -13,11 +13,19 @@ from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, Usa
 from barnabas.cli.output import nearest, note, print_rows
 from barnabas.client.admin.types import TopicPartitionReplica
 
-app = typer.Typer(help="Sizes of folders and replicas, and moves between folders.", no_args_is_help=True)
+app = typer.Typer(
+    help="Show the sizes of folders and replicas on disk, and move replicas between folders.",
+    no_args_is_help=True,
+)
 
 Broker = Annotated[
     list[int] | None,
-    typer.Option("--broker", help="Only of this one (repeatable).", autocompletion=completion.brokers),
+    typer.Option(
+        "--broker",
+        metavar="ID",
+        help="Only the broker of this id (repeatable).",
+        autocompletion=completion.brokers,
+    ),
 ]
 
 
@@ -54,7 +62,11 @@ def replicas(
     topic: Annotated[
         list[str] | None,
         typer.Option(
-            "--topic", "-t", metavar="TOPIC[:0,1]", help="Only of this one.", autocompletion=completion.topics
+            "--topic",
+            "-t",
+            metavar="TOPIC[:0,1]",
+            help="Only this topic, or some of its partitions (repeatable).",
+            autocompletion=completion.topics,
         ),
     ] = None,
     broker: Broker = None,
@@ -82,10 +94,17 @@ def replicas(
 def move(
     topic: Annotated[
         list[str],
-        typer.Argument(metavar="TOPIC[:0,1]...", help="The partitions.", autocompletion=completion.topics),
+        typer.Argument(
+            metavar="TOPIC[:0,1]...",
+            help="Topics, or some of their partitions.",
+            autocompletion=completion.topics,
+        ),
     ],
     broker: Annotated[
-        int, typer.Option("--broker", help="Whose replicas.", autocompletion=completion.brokers)
+        int,
+        typer.Option(
+            "--broker", help="The id of the broker that has the replicas.", autocompletion=completion.brokers
+        ),
     ],
     path: Annotated[str, typer.Option("--to", metavar="PATH", help="The folder, as list prints it.")],
     dry_run: DryRun = False,
@@ -93,7 +112,10 @@ def move(
     command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
-    """Begin to move replicas to another folder of their broker."""
+    """Begin to move replicas to another folder of their broker.
+
+    For example: barnabas log-dirs move orders:0 --broker 1 --to /var/kafka/2
+    """
     with admin_client(bootstrap, command_config, setting) as admin:
         partitions: list[TopicPartition] = partitions_in(admin, topic, "TOPIC")
         if dry_run:

@@ -20,7 +20,7 @@ Name = Annotated[str, typer.Argument(help="The profile.", autocompletion=profile
 
 @app.command()
 def add(
-    name: Annotated[str, typer.Argument(help="What the profile is called.")],
+    name: Annotated[str, typer.Argument(help="The profile's name.")],
     bootstrap: Annotated[
         str | None, typer.Option("--bootstrap", "-b", metavar="HOST:PORT", help="Brokers to begin with.")
     ] = None,
@@ -35,11 +35,14 @@ def add(
         ),
     ] = None,
     setting: Settings = None,
-    default: Annotated[bool, typer.Option("--default", help="Use it where no profile is named.")] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Where there is one already.")] = False,
+    default: Annotated[bool, typer.Option("--default", help="Use this profile where none is named.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a profile of this name.")] = False,
 ) -> None:
     """Keep a cluster's settings. Write a secret as ${env:NAME} or ${keyring:SERVICE/NAME}: it is looked up
-    when the profile is used."""
+    when the profile is used.
+
+    For example: barnabas profile add prod --bootstrap kafka:9093 --properties client.properties --default
+    """
     if not replace and profiles.path_of(name).exists():
         raise UsageError(f"there is a profile {name!r} already: add --replace")
     found = {} if properties is None else read_properties(properties)

@@ -22,8 +22,16 @@ User = Annotated[
         "--user", help=f"A user; {DEFAULT} for all without their own.", autocompletion=completion.users
     ),
 ]
-ClientId = Annotated[str | None, typer.Option("--client-id", help="The same for a client id.")]
-Ip = Annotated[str | None, typer.Option("--ip", help="The same for an address, which connects.")]
+ClientId = Annotated[
+    str | None,
+    typer.Option("--client-id", help="A client.id; <default> for all without a quota of their own."),
+]
+Ip = Annotated[
+    str | None,
+    typer.Option(
+        "--ip", help="An address that clients connect from; <default> for all without a quota of their own."
+    ),
+]
 
 
 @app.command("list")
@@ -63,11 +71,12 @@ def set_quotas(
     quotas: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NAME=VALUE]...", help="producer_byte_rate=1048576, request_percentage=50, ..."
+            metavar="[NAME=VALUE]...",
+            help="A quota: producer_byte_rate=1048576 (bytes a second), request_percentage=50, ...",
         ),
     ] = None,
     delete: Annotated[
-        list[str] | None, typer.Option("--delete", metavar="NAME", help="Take this quota away (repeatable).")
+        list[str] | None, typer.Option("--delete", metavar="NAME", help="Delete this quota (repeatable).")
     ] = None,
     user: User = None,
     client_id: ClientId = None,
@@ -77,7 +86,10 @@ def set_quotas(
     command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
-    """Set quotas of a user, a client id, both together, or an address."""
+    """Set quotas of a user, a client id, both together, or an address.
+
+    For example: barnabas quotas set --user alice producer_byte_rate=1048576
+    """
     given = _given(user, client_id, ip)
     changes: dict[str, float | None] = {}
     for name, value in pairs(quotas, "a quota").items():

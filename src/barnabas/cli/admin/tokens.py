@@ -25,12 +25,22 @@ _COLUMNS = ("token_id", "owner", "requester", "renewers", "issued_at_ms", "expir
 @app.command()
 def create(
     renewer: Annotated[
-        list[str] | None, typer.Option("--renewer", help="User:bob, who may renew it (repeatable).")
+        list[str] | None,
+        typer.Option("--renewer", help="A principal that may renew it: User:bob (repeatable)."),
     ] = None,
     owner: Annotated[
-        str | None, typer.Option("--owner", help="User:alice; by default the user that connects.")
+        str | None,
+        typer.Option(
+            "--owner", help="Whose token it is: User:alice; that of the user that connects if left out."
+        ),
     ] = None,
-    max_lifetime_ms: Annotated[int, typer.Option("--max-lifetime-ms", help="-1: the broker's maximum.")] = -1,
+    max_lifetime_ms: Annotated[
+        int,
+        typer.Option(
+            "--max-lifetime-ms",
+            help="How many milliseconds it may live, with renewals; -1: as many as the broker allows.",
+        ),
+    ] = -1,
     dry_run: DryRun = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
@@ -57,7 +67,7 @@ def create(
 @app.command("list")
 def list_tokens(
     owner: Annotated[
-        list[str] | None, typer.Option("--owner", help="Only of User:alice (repeatable).")
+        list[str] | None, typer.Option("--owner", help="Only the tokens of User:alice (repeatable).")
     ] = None,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
@@ -73,13 +83,16 @@ def list_tokens(
 @app.command()
 def renew(
     hmac: Hmac,
-    period_ms: Annotated[int, typer.Option("--period-ms", help="-1: the broker's default.")] = -1,
+    period_ms: Annotated[
+        int,
+        typer.Option("--period-ms", help="For how many milliseconds from now on; -1: the broker's default."),
+    ] = -1,
     dry_run: DryRun = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
-    """Let a token live for longer."""
+    """Renew a token: it expires later."""
     key = _hmac(hmac)
     with admin_client(bootstrap, command_config, setting) as admin:
         if dry_run:
@@ -92,14 +105,16 @@ def renew(
 @app.command()
 def expire(
     hmac: Hmac,
-    period_ms: Annotated[int, typer.Option("--period-ms", help="-1: at once.")] = -1,
+    period_ms: Annotated[
+        int, typer.Option("--period-ms", help="In how many milliseconds; -1: at once.")
+    ] = -1,
     dry_run: DryRun = False,
     yes: Yes = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
-    """Let a token end."""
+    """Have a token expire, at once or later."""
     key = _hmac(hmac)
     with admin_client(bootstrap, command_config, setting) as admin:
         if dry_run:

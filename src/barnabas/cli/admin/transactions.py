@@ -31,10 +31,16 @@ def list_transactions(
         list[str] | None, typer.Option("--state", help="Only in this state: Ongoing, ... (repeatable).")
     ] = None,
     minutes: Annotated[
-        float | None, typer.Option("--open-for", metavar="MINUTES", help="Only those open for longer.")
+        float | None,
+        typer.Option(
+            "--open-for", metavar="MINUTES", help="Only those that are open for more than so many minutes."
+        ),
     ] = None,
     pattern: Annotated[
-        str | None, typer.Option("--pattern", metavar="REGEX", help="Only ids that match (Kafka 4.1).")
+        str | None,
+        typer.Option(
+            "--pattern", metavar="REGEX", help="Only transactional ids that match (Kafka 4.1 and later)."
+        ),
     ] = None,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
@@ -99,7 +105,12 @@ def describe(
 @app.command()
 def producers(
     partitions: Annotated[
-        list[str], typer.Argument(metavar="TOPIC[:0,1]...", help="Where.", autocompletion=completion.topics)
+        list[str],
+        typer.Argument(
+            metavar="TOPIC[:0,1]...",
+            help="Topics, or some of their partitions.",
+            autocompletion=completion.topics,
+        ),
     ],
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
@@ -119,12 +130,15 @@ def find_hanging(
         list[str] | None,
         typer.Argument(
             metavar="[TOPIC[:0,1]]...",
-            help="Where; everywhere if left out.",
+            help="Topics, or some of their partitions; all if left out.",
             autocompletion=completion.topics,
         ),
     ] = None,
     minutes: Annotated[
-        float, typer.Option("--open-for", metavar="MINUTES", help="Those open for longer.")
+        float,
+        typer.Option(
+            "--open-for", metavar="MINUTES", help="Only those that are open for more than so many minutes."
+        ),
     ] = DEFAULT_MINUTES,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
@@ -143,10 +157,17 @@ def find_hanging(
 def abort(
     partition: Annotated[
         str,
-        typer.Argument(metavar="TOPIC:PARTITION", help="Where it hangs.", autocompletion=completion.topics),
+        typer.Argument(
+            metavar="TOPIC:PARTITION",
+            help="The partition in which it hangs.",
+            autocompletion=completion.topics,
+        ),
     ],
     start_offset: Annotated[
-        int, typer.Option("--start-offset", min=0, help="Where it begins, as find-hanging prints it.")
+        int,
+        typer.Option(
+            "--start-offset", min=0, help="The offset at which it begins, as find-hanging prints it."
+        ),
     ],
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -154,7 +175,10 @@ def abort(
     command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
-    """End a transaction that hangs in a partition. One that is just open is ended by fence."""
+    """End a transaction that hangs in a partition. One that is just open is ended by fence.
+
+    For example: barnabas transactions abort orders:0 --start-offset 42
+    """
     with admin_client(bootstrap, command_config, setting) as admin:
         chosen = partitions_in(admin, [partition], "TOPIC:PARTITION")
         if len(chosen) != 1:

@@ -46,13 +46,22 @@ def list_users(
 def set_password(
     user: User,
     mechanism: Mechanism = None,
-    iterations: Annotated[int, typer.Option("--iterations", "-i", min=4096, max=16_384)] = 4096,
+    iterations: Annotated[
+        int,
+        typer.Option(
+            "--iterations", "-i", min=4096, max=16_384, help="How many times the password is hashed."
+        ),
+    ] = 4096,
     dry_run: DryRun = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
-    """Give a user a password: asked for, or the first line of stdin. SCRAM-SHA-512 if not said."""
+    """Give a user a password, which is asked for, or is the first line of stdin. The mechanism is
+    SCRAM-SHA-512 if none is named.
+
+    For example: barnabas users set alice < password.txt
+    """
     mechanisms = _mechanisms(mechanism) or [ScramMechanism.SCRAM_SHA_512]
     if dry_run:
         with admin_client(bootstrap, command_config, setting) as admin:

@@ -1,4 +1,5 @@
-"""`--where`: a condition in CEL (extra: registry-rules), the language of the rules of a schema registry."""
+"""`--where` and `--set-cel`: conditions and values in CEL (extra: registry-rules), the language of the rules
+of a schema registry."""
 
 # cel-python's types are its own.
 # pyright: basic
@@ -29,9 +30,31 @@ _OF_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+class CelFailure(Exception):
+    """An expression has no value for a record: it has no such field, or one of another type."""
+
+
 def condition(expression: str) -> Callable[[dict[str, Any]], bool]:
     """Whether it is true of a record's fields. A field that the record does not have, or that has another
     type than what it is compared with, makes it false. Raises: UsageError, MissingExtraError."""
+    evaluate = computation(expression, OPTION, "condition")
+    from celpy import celtypes
+
+    def holds(fields: dict[str, Any]) -> bool:
+        try:
+            found = evaluate(fields)
+        except CelFailure:
+            return False
+        if not isinstance(found, celtypes.BoolType):
+            raise UsageError(f"{OPTION} {expression!r} is no condition: it gives {found}, not true or false")
+        return bool(found)
+
+    return holds
+
+
+def computation(expression: str, option: str, what: str = "expression") -> Callable[[dict[str, Any]], Any]:
+    """What it is of a record's fields, as a value of CEL; that raises: CelFailure, UsageError (it names what
+    no record has). Raises: UsageError, MissingExtraError."""
     try:
         import celpy
         from celpy import celtypes
@@ -39,7 +62,7 @@ def condition(expression: str) -> Callable[[dict[str, Any]], bool]:
         from celpy.celparser import CELParseError
         from celpy.evaluation import CELEvalError, base_functions
     except ImportError:
-        raise MissingExtraError(OPTION, "registry-rules") from None
+        raise MissingExtraError(option, "registry-rules") from None
 
     numbers = (celtypes.IntType, celtypes.UintType, celtypes.DoubleType)
 
@@ -64,25 +87,39 @@ def condition(expression: str) -> Callable[[dict[str, Any]], bool]:
             functions={name: mixed(name, compute) for name, compute in _OF_NUMBERS.items()},
         )
     except CELParseError as error:
-        raise UsageError(
-            f"{OPTION} {expression!r} is no condition in CEL: see column {error.column}"
-        ) from None
+        raise UsageError(f"{option} {expression!r} is no {what} in CEL: see column {error.column}") from None
 
-    def holds(fields: dict[str, Any]) -> bool:
+    def evaluate(fields: dict[str, Any]) -> Any:
         try:
-            found = program.evaluate({name: json_to_cel(value) for name, value in fields.items()})
+            return program.evaluate({name: json_to_cel(value) for name, value in fields.items()})
         except CELEvalError as error:
             if "undeclared reference" in str(error.args[0]):
                 raise UsageError(
-                    f"{OPTION} {expression!r} names what no record has; there are {', '.join(NAMES)}"
+                    f"{option} {expression!r} names what no record has; there are {', '.join(NAMES)}"
                 ) from None
-            return False
-        if not isinstance(found, celtypes.BoolType):
-            raise UsageError(f"{OPTION} {expression!r} is no condition: it gives {found}, not true or false")
-        return bool(found)
+            raise CelFailure(str(error.args[0])) from None
 
-    return holds
+    return evaluate
 
 
-def _plain(number: Any) -> float | int:
-    return float(number) if isinstance(number, float) else int(number)
+def plain_of(value: Any) -> Any:
+    """A value of CEL as one of JSON. Raises: ValueError for what JSON does not have."""
+    from celpy import celtypes
+
+    match value:
+        case None:
+            return None
+        case celtypes.BoolType():
+            return bool(value)
+        case celtypes.DoubleType():
+            return float(value)
+        case celtypes.IntType() | celtypes.UintType():
+            return int(value)
+        case celtypes.StringType():
+            return str(value)
+        case celtypes.ListType():
+            return [plain_of(each) for each in value]
+        case celtypes.MapType():
+            return {str(plain_of(name)): plain_of(each) for name, each in value.items()}
+        case _:
+            raise ValueError(f"{value} is no value of JSON")

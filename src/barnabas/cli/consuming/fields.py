@@ -61,12 +61,12 @@ class FieldPath:
                 f"{option} {text!r} is no field: it begins with one of {', '.join(NAMES)}, and fields within "
                 "follow after dots, as value.user.name"
             )
-        self._parts = parts
+        self.parts = parts
 
     def of(self, fields: dict[str, Any]) -> Any:
         """None where there is nothing."""
         found: Any = fields
-        for part in self._parts:
+        for part in self.parts:
             if isinstance(found, dict):
                 found = cast("dict[str, Any]", found).get(part)
             elif isinstance(found, list) and part.isdecimal() and int(part) < len(cast("list[Any]", found)):

@@ -1,11 +1,7 @@
 """Where `consume` writes records: lines on stdout, and files whose names say what they are.
 
-Owns the columns of these files. Knows nothing of where records come from.
+Knows nothing of where records come from.
 """
-
-# PyArrow has no types.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
 
 from __future__ import annotations
 
@@ -19,18 +15,13 @@ from typing import Any, BinaryIO, Protocol
 
 from barnabas import Record
 from barnabas.cli.consuming.fields import NAMES, FieldPath, fields_of
-from barnabas.cli.formats.columns import RegistrySide
 from barnabas.cli.formats.lines import FormatsByTopic
-from barnabas.cli.formats.options import SIDES, Side
 from barnabas.cli.formats.records import RecordFormat, as_json
 from barnabas.cli.formats.texts import ReadRecord
 from barnabas.cli.options import UsageError
-from barnabas.errors import MissingExtraError
 
 Records = Sequence[Record | ReadRecord]
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".parquet")
-# A row group of a Parquet file.
-_ROWS_TOGETHER = 100_000
 
 
 class ReaderGoneError(Exception):
@@ -85,9 +76,12 @@ def file_output(
     if suffix not in SUFFIXES:
         raise UsageError(f"--output {str(path)!r}: its name ends in none of {', '.join(SUFFIXES)}")
     if suffix == ".parquet":
+        # Here and not above: nobody else waits for the import.
+        from barnabas.cli.consuming.parquet import ParquetFile, SelectedParquetFile
+
         if paths:
-            raise UsageError("--select is not for Parquet files, which have the columns of their schemas")
-        return _ParquetFile(path, formats, topics)
+            return SelectedParquetFile(path, paths, formats, topics)
+        return ParquetFile(path, formats, topics)
     try:
         stream = path.open("w", encoding="utf-8", newline="")
     except OSError as error:
@@ -150,89 +144,3 @@ class _CsvFile:
 
 def _cell_of_csv(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list | bool) else value
-
-
-class _ParquetFile:
-    """Keys and values of one topic are columns of their schemas by a registry's format. By another format, or
-    of several topics, they are strings, and without any bytes."""
-
-    def __init__(self, path: Path, formats: FormatsByTopic, topics: Sequence[str]) -> None:
-        try:
-            import pyarrow.parquet as parquet
-        except ImportError:
-            raise MissingExtraError("--output to a Parquet file", "arrow") from None
-        self._parquet = parquet
-        self._path = path
-        self._formats = formats
-        self._topics = topics
-        self._writer: Any = None
-        self._schema: Any = None
-        self._rows: list[Record | ReadRecord] = []
-        try:
-            # That it cannot be written is said before anything is read.
-            path.open("wb").close()
-        except OSError as error:
-            raise UsageError(f"--output {str(path)!r} cannot be written: {error.strerror}") from None
-
-    def write(self, records: Records) -> None:
-        self._rows += records
-        if len(self._rows) >= _ROWS_TOGETHER:
-            self._flush()
-
-    def close(self) -> None:
-        self._flush()
-        self._writer.close()
-
-    def _flush(self) -> None:
-        import pyarrow as pa
-
-        if self._writer is None:
-            types = {side: self._type_of(side) for side in SIDES}
-            header = pa.struct([("name", pa.string()), ("value", pa.binary())])
-            self._schema = pa.schema(
-                [
-                    ("topic", pa.string()),
-                    ("partition", pa.int32()),
-                    ("offset", pa.int64()),
-                    ("timestamp", pa.timestamp("ms", tz="UTC")),
-                    ("key", types["key"]),
-                    ("value", types["value"]),
-                    ("headers", pa.list_(header)),
-                ]
-            )
-            self._writer = self._parquet.ParquetWriter(self._path, self._schema)
-        rows, self._rows = self._rows, []
-        columns = [
-            pa.array([row.topic for row in rows], pa.string()),
-            pa.array([row.partition for row in rows], pa.int32()),
-            pa.array([row.offset for row in rows], pa.int64()),
-            pa.array(
-                [row.timestamp if row.timestamp >= 0 else None for row in rows], pa.timestamp("ms", tz="UTC")
-            ),
-            self._column("key", [row.key for row in rows]),
-            self._column("value", [row.value for row in rows]),
-            pa.array(
-                [[{"name": name, "value": value} for name, value in row.headers] for row in rows],
-                self._schema.field("headers").type,
-            ),
-        ]
-        self._writer.write_table(pa.table(columns, schema=self._schema))
-
-    def _by_schema(self, side: Side) -> RegistrySide | None:
-        return self._formats.prepare(self._topics[0]).column_side(side) if len(self._topics) == 1 else None
-
-    def _type_of(self, side: Side) -> Any:
-        import pyarrow as pa
-
-        by_schema = self._by_schema(side)
-        if by_schema is not None:
-            return by_schema.data_type()
-        return pa.string() if self._formats.is_text(side) else pa.binary()
-
-    def _column(self, side: Side, parts: Sequence[bytes | None]) -> Any:
-        import pyarrow as pa
-
-        by_schema = self._by_schema(side)
-        if by_schema is not None:
-            return by_schema.column(parts)
-        return pa.array(parts, pa.binary()).cast(self._schema.field(side).type)

@@ -8,17 +8,17 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 import barnabas
 from barnabas import TopicPartition
-from barnabas.cli import completion
+from barnabas.cli import completion, profiles
 from barnabas.cli.consuming import bounds
 from barnabas.cli.consuming.filters import record_filter
 from barnabas.cli.consuming.progress import Bar
-from barnabas.cli.copying import plan
+from barnabas.cli.copying import plan, rules
 from barnabas.cli.copying.accounts import (
     CopyAccount,
     NoAccount,
@@ -26,10 +26,22 @@ from barnabas.cli.copying.accounts import (
     TargetTopic,
     TransactionGroup,
 )
+from barnabas.cli.copying.carrying import GroupCarrying
 from barnabas.cli.copying.copier import Copier
+from barnabas.cli.copying.groups import GroupTransfer, WhatCopyChanges
 from barnabas.cli.copying.names import renamer
 from barnabas.cli.copying.newcomers import Newcomers
-from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError
+from barnabas.cli.copying.schema_options import check_schema_options, schema_transfer
+from barnabas.cli.copying.telling import tell, tell_plan
+from barnabas.cli.formats.options import RegistryUrl
+from barnabas.cli.options import (
+    AsJson,
+    Bootstrap,
+    CommandConfig,
+    Settings,
+    UsageError,
+    registry_settings,
+)
 from barnabas.cli.other_cluster import (
     ClusterAddress,
     ToBootstrap,
@@ -38,46 +50,49 @@ from barnabas.cli.other_cluster import (
     ToSetting,
     other_cluster,
 )
-from barnabas.cli.output import note, plural, print_json, print_table
+from barnabas.cli.output import note, plural
 from barnabas.cli.producing.throttle import Throttle
 from barnabas.cli.times import timestamp_ms
 from barnabas.errors import MissingExtraError
 from barnabas.settings.table import AdminConfig, ConsumerConfig, ProducerConfig
 
-if TYPE_CHECKING:
-    from barnabas import Consumer
-
 
 def copy(
     topics: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TOPIC]...", help="What is copied.", autocompletion=completion.topics),
+        typer.Argument(metavar="[TOPIC]...", help="The topics to copy.", autocompletion=completion.topics),
     ] = None,
     pattern: Annotated[
         str | None,
         typer.Option(
             "--pattern",
             metavar="REGEX",
-            help="In place of topics: all that match, with --follow those to come too.",
+            help="In place of topics: all whose whole name matches; with --follow also those that come "
+            "later.",
         ),
     ] = None,
     to: Annotated[
-        str | None, typer.Option("--to", metavar="TOPIC", help="The topic that all records go to.")
+        str | None,
+        typer.Option("--to", metavar="TOPIC", help="The topic at the target that all records go to."),
     ] = None,
     rename: Annotated[
         list[str] | None,
-        typer.Option("--rename", metavar="OLD=NEW", help="Another name at the target (may be repeated)."),
+        typer.Option(
+            "--rename", metavar="OLD=NEW", help="Give a topic another name at the target (may be repeated)."
+        ),
     ] = None,
     rename_regex: Annotated[
         list[str] | None,
         typer.Option(
             "--rename-regex",
             metavar="REGEX=NEW",
-            help=r"Another name where the whole old one matches, with \1 for its groups (may be repeated).",
+            help=r"Give topics whose whole name matches another name, with \1 for a group of the expression "
+            r"(may "
+            "be repeated).",
         ),
     ] = None,
     prefix: Annotated[
-        str, typer.Option("--prefix", show_default=False, help="Stands before each name at the target.")
+        str, typer.Option("--prefix", show_default=False, help="Put this before each name at the target.")
     ] = "",
     to_bootstrap: ToBootstrap = None,
     to_profile: ToProfile = None,
@@ -86,15 +101,23 @@ def copy(
     create_topics: Annotated[
         bool,
         typer.Option(
-            "--create-topics", help="Create what the target lacks, with its source's partitions and settings."
+            "--create-topics",
+            help="Create topics that the target lacks, with the partitions and settings of the source.",
         ),
     ] = False,
     replication_factor: Annotated[
         int | None,
-        typer.Option("--replication-factor", min=1, help="Of created topics; else the target's default."),
+        typer.Option(
+            "--replication-factor",
+            min=1,
+            help="How many replicas created topics have; the target's default if left out.",
+        ),
     ] = None,
     by_key: Annotated[
-        bool, typer.Option("--by-key", help="Choose partitions by the keys; by default they are kept.")
+        bool,
+        typer.Option(
+            "--by-key", help="Choose partitions by the keys; if left out, each record keeps its partition."
+        ),
     ] = False,
     source_headers: Annotated[
         bool,
@@ -106,8 +129,8 @@ def copy(
         bool,
         typer.Option(
             "--exactly-once",
-            help="In transactions, with what was read: a copy that was broken off goes on with none lost and "
-            "none twice.",
+            help="Write records in transactions, each with how far the copy is: one that was broken off goes "
+            "on, with no record lost and none twice.",
         ),
     ] = False,
     group: Annotated[
@@ -115,15 +138,16 @@ def copy(
         typer.Option(
             "--group",
             "-g",
-            help="Keeps account of what was copied, so that the next run goes on there. With --exactly-once "
-            "one is made of the topics' names by default.",
+            help="Keep account of what was copied under this group, so that the next run goes on there. With "
+            "--exactly-once its name is made of the topics' names if left out.",
         ),
     ] = None,
     follow: Annotated[
         bool,
         typer.Option(
             "--follow",
-            help="Go on with what comes, added partitions too, until Ctrl-C; else stop at today's end.",
+            help="Go on with records and partitions that come, until Ctrl-C; if left out, stop at the "
+            "present end.",
         ),
     ] = False,
     offset: Annotated[
@@ -132,7 +156,7 @@ def copy(
             "--offset",
             "-o",
             metavar="OFFSET|-N|beginning|end|TIME",
-            help="Where to begin what no account is kept of; the beginning.",
+            help="Begin there, where no account says otherwise; at the beginning if left out.",
         ),
     ] = None,
     since: Annotated[
@@ -146,7 +170,8 @@ def copy(
         typer.Option("--until", metavar="TIME", help="Stop before the first record at or after this time."),
     ] = None,
     partition: Annotated[
-        list[int] | None, typer.Option("--partition", "-p", help="Only this partition (may be repeated).")
+        list[int] | None,
+        typer.Option("--partition", "-p", metavar="NUMBER", help="Only this partition (may be repeated)."),
     ] = None,
     max_records: Annotated[
         int | None, typer.Option("--max", "-n", min=1, help="Stop after so many records.")
@@ -167,13 +192,69 @@ def copy(
         ),
     ] = None,
     records_per_second: Annotated[
-        float | None, typer.Option("--records-per-second", min=0.1, help="At most so many.")
+        float | None,
+        typer.Option("--records-per-second", min=0.1, help="Copy so many records a second at most."),
     ] = None,
     megabytes_per_second: Annotated[
         float | None,
-        typer.Option("--megabytes-per-second", min=0.001, help="At most so many, before compression."),
+        typer.Option(
+            "--megabytes-per-second",
+            min=0.001,
+            help="Copy so many a second at most, counted before compression.",
+        ),
+    ] = None,
+    groups: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--groups",
+            metavar="GROUP|REGEX",
+            help="Commit at the target where these groups stand in what was copied, after the copy and with "
+            "--follow every minute (may be repeated).",
+            autocompletion=completion.groups,
+        ),
+    ] = None,
+    acls: Annotated[
+        bool,
+        typer.Option("--acls", help="Copy the rules of access (ACLs) that name the topics."),
+    ] = False,
+    to_schema_registry: Annotated[
+        str | None,
+        typer.Option(
+            "--to-schema-registry",
+            metavar="URL",
+            help="Register the schemas that records name in this registry too, and write the ids that they "
+            "have there; --registry-url is the source's.",
+        ),
+    ] = None,
+    to_subject: Annotated[
+        str | None,
+        typer.Option(
+            "--to-subject",
+            metavar="TEMPLATE",
+            help="What subjects are called there, with {subject}, {topic} (at the target) and {side}; the "
+            "same if left out.",
+        ),
+    ] = None,
+    schemas_in: Annotated[
+        str | None,
+        typer.Option(
+            "--schemas-in",
+            metavar="key|value|both",
+            help="Which part of records has schemas; if left out, values, and keys where there is a subject "
+            "TOPIC-key.",
+        ),
+    ] = None,
+    on_error: Annotated[
+        str | None,
+        typer.Option(
+            "--on-error",
+            metavar="stop|skip|keep",
+            help="With --to-schema-registry, what to do with a record that names no schema of the source: "
+            "end the command (if left out), leave the record out, or copy it as it is.",
+        ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be copied.")] = False,
+    registry_url: RegistryUrl = None,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
@@ -200,7 +281,19 @@ def copy(
     target = elsewhere or source
     if to_setting and elsewhere is None:
         raise UsageError("--to-setting needs a target of its own: give --to-bootstrap, --to-profile or -X")
+    check_schema_options(to_schema_registry, to_subject, schemas_in, on_error)
     with ExitStack() as opened:
+        schemas = None
+        if to_schema_registry is not None:
+            from_registry = registry_settings(command_config, setting, registry_url)
+            to_registry = registry_settings(
+                to_command_config,
+                to_setting,
+                to_schema_registry,
+                # What is secret at the source's registry is no other's business.
+                profile=to_profile or profiles.NO_PROFILE,
+            )
+            schemas = schema_transfer(opened, from_registry, to_registry, to_subject, schemas_in, on_error)
         admin = opened.enter_context(barnabas.Admin(**source.settings(AdminConfig)))
         to_admin = opened.enter_context(barnabas.Admin(**target.settings(AdminConfig)))
         source_id = admin.describe_cluster().cluster_id
@@ -230,10 +323,33 @@ def copy(
             plan.check(found, keeps_partitions=not by_key, is_created=create_topics)
             if create_topics:
                 plan.create_missing(admin, to_admin, found, replication_factor)
+            if acls:
+                rules.make(to_admin, rules.rules_of(admin, found))
             return found
 
         planned = plan_for(names)
+        if groups and (by_key or len({route.target for route in planned}) < len(planned)):
+            raise UsageError(
+                "--groups needs each partition to be copied to one of its own: leave out --by-key, and do "
+                "not give several topics one name"
+            )
         partitions = bounds.partitions_of(consumer, names, partition)
+        of_access = rules.rules_of(admin, planned) if acls else []
+        begins: dict[TopicPartition, int] = {}
+        carrying = None
+        if groups:
+            transfer = GroupTransfer(
+                admin,
+                to_admin,
+                consumer_settings,
+                target.settings(ConsumerConfig),
+                groups,
+                group,
+                WhatCopyChanges(
+                    is_wanted, source_headers, schemas is not None, leaves_some_out=on_error == "skip"
+                ),
+            )
+            carrying = GroupCarrying(transfer, consumer, planned, partitions, begins)
         producer_settings = target.settings(ProducerConfig)
         if exactly_once:
             producer_settings["transactional_id"] = group
@@ -242,6 +358,8 @@ def copy(
         if not dry_run:
             if create_topics:
                 plan.create_missing(admin, to_admin, planned, replication_factor)
+            if acls:
+                rules.make(to_admin, of_access)
             producer = opened.enter_context(barnabas.Producer(**producer_settings))
             if exactly_once:
                 # Before the account is read: this ends what a broken-off copy has left open.
@@ -260,8 +378,13 @@ def copy(
         ends = None
         if not follow or until_ms is not None:
             ends = bounds.Ends(consumer, partitions, is_at_end=not follow, until_ms=until_ms)
+        if not has_account:
+            begins |= {each: consumer.position(each) for each in partitions}
         if producer is None:
-            _tell_plan(planned, consumer, partitions, as_json=as_json)
+            targets = {route.source: route.target for route in planned}
+            of_schemas = None if schemas is None else schemas.preview(targets)
+            of_groups = None if carrying is None else carrying.found(is_before=True)
+            tell_plan(planned, consumer, partitions, of_access, of_schemas, of_groups, as_json=as_json)
             return
         copier = Copier(
             consumer,
@@ -274,6 +397,7 @@ def copy(
             has_source_headers=source_headers,
             throttle=Throttle(records_per_second, megabytes),
             max_records=max_records,
+            schemas=schemas,
         )
         newcomers = None
         if follow:
@@ -289,9 +413,21 @@ def copy(
                 start=start if isinstance(start, bounds.Since) else "beginning",
             )
         began = time.monotonic()
-        with _told_when_broken_off(copier, is_usual=follow), _bar(ends) as tell:
-            copier.run(ends, tell, newcomers)
-        _tell(planned, copier, group if has_account else None, time.monotonic() - began, as_json=as_json)
+        with _told_when_broken_off(copier, is_usual=follow), _bar(ends) as advance:
+
+            def told() -> None:
+                advance()
+                if follow and carrying is not None:
+                    carrying.run_when_due()
+
+            copier.run(ends, told, newcomers)
+        seconds = time.monotonic() - began
+        if schemas is not None and schemas.left:
+            done = "left out" if on_error == "skip" else "copied as they are"
+            note(f"{plural(schemas.left.total(), 'record')} named no schema that is there: {done}")
+        with _told_when_broken_off(copier, is_usual=False):
+            carried = None if carrying is None else carrying.run()
+        tell(planned, copier, group if has_account else None, seconds, carried, as_json=as_json)
 
 
 def _check_arrow() -> None:
@@ -326,49 +462,3 @@ def _told_when_broken_off(copier: Copier, *, is_usual: bool) -> Generator[None]:
             return
         note(f"{plural(copier.counts.total(), 'record')} copied before this")
         raise
-
-
-def _tell(
-    planned: Sequence[plan.CopyRoute], copier: Copier, group: str | None, seconds: float, *, as_json: bool
-) -> None:
-    count = copier.counts.total()
-    if as_json:
-        topics = [
-            {"source": each.source, "target": each.target, "records": copier.counts[each.source]}
-            for each in planned
-        ]
-        print_json({"records": count, "seconds": round(seconds, 3), "group": group, "topics": topics})
-        return
-    where = (
-        f"{planned[0].source} to {planned[0].target}" if len(planned) == 1 else plural(len(planned), "topic")
-    )
-    kept = f"; {group} keeps account of it" if group else ""
-    note(f"{plural(count, 'record')} copied, {where}, in {seconds:,.1f} s{kept}")
-
-
-def _tell_plan(
-    planned: Sequence[plan.CopyRoute],
-    consumer: Consumer,
-    partitions: Sequence[TopicPartition],
-    *,
-    as_json: bool,
-) -> None:
-    ends = consumer.end_offsets(partitions)
-    rows: list[dict[str, Any]] = []
-    for route in planned:
-        places = [each for each in partitions if each.topic == route.source]
-        rows.append(
-            {
-                "source": route.source,
-                "target": route.target,
-                "partitions": len(places),
-                "offsets": sum(max(0, ends[place] - consumer.position(place)) for place in places),
-                "is_created": route.target_partition_count is None,
-            }
-        )
-    if as_json:
-        print_json({"is_dry_run": True, "topics": rows})
-        return
-    columns = ["SOURCE", "TARGET", "PARTITIONS", "OFFSETS TO COPY", "CREATED"]
-    print_table(columns, [[*list(row.values())[:-1], "yes" if row["is_created"] else "no"] for row in rows])
-    note("nothing was copied: this was --dry-run")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from barnabas import Consumer, Producer
+    from barnabas.cli.copying.schemas import SchemaTransfer
     from barnabas.client.produce.arrow_delivery import ArrowDelivery
 
 _STEP_SECONDS = 1.0
@@ -48,6 +49,7 @@ class Copier:
         has_source_headers: bool,
         throttle: Throttle,
         max_records: int | None,
+        schemas: SchemaTransfer | None = None,
     ) -> None:
         self._consumer = consumer
         self._producer = producer
@@ -59,6 +61,7 @@ class Copier:
         self._has_source_headers = has_source_headers
         self._throttle = throttle
         self._max_records = max_records
+        self._schemas = schemas
         self._ends: Ends | None = None
         self._kept: dict[TopicPartition, int] = {}
         self._deliveries: list[ArrowDelivery] = []
@@ -132,6 +135,8 @@ class Copier:
         if self._is_wanted is not None:
             batch = wanted(batch, self._is_wanted)
         for topic, rows in by_topic(batch):
+            if self._schemas is not None:
+                rows = self._schemas.rewritten(rows, topic, self._targets[topic])
             columns = to_send(
                 rows, keeps_partitions=self._keeps_partitions, has_source_headers=self._has_source_headers
             )

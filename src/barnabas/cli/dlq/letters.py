@@ -1,4 +1,4 @@
-"""Dead letters: what their headers tell, which of them a replay chooses, and how far replays have come.
+"""Dead letters: which of them a replay chooses, and how far replays have come.
 
 How far they have come is a group's committed offset in each partition, and JSON in the metadata beside it: so
 that one transaction can hold both that and the letters that were sent. A letter's headers never change, so
@@ -9,60 +9,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
-from barnabas import Record, TopicPartition
+from barnabas import TopicPartition
+from barnabas.cli.dlq.conventions import DeadLetter, Origin
 from barnabas.cli.options import UsageError
-from barnabas.client.dead_letters import HEADER_PREFIX
-from barnabas.types import Headers, OffsetAndMetadata
+from barnabas.types import OffsetAndMetadata
 from barnabas.values import frozen
 
 # Brokers take 4096 bytes of metadata (offset.metadata.max.bytes).
 MOST_METADATA_BYTES = 4096
-
-
-class Origin(NamedTuple):
-    """Where a dead letter was read when it was none yet. Replays go in the order of these."""
-
-    topic: str
-    partition: int
-    offset: int
-
-
-@frozen
-class DeadLetter:
-    """What the headers tell; empty where they do not. `read_at` is in milliseconds since 1970."""
-
-    origin: Origin
-    stage: str
-    field: str
-    error: str
-    query: str
-    read_at: int
-
-
-def dead_letter(record: Record) -> DeadLetter | None:
-    """None where the headers do not say where the record comes from. The last of a name counts: those before
-    may be of the record itself."""
-    told = {
-        name.removeprefix(HEADER_PREFIX): value.decode(errors="replace")
-        for name, value in record.headers
-        if value is not None and name.startswith(HEADER_PREFIX)
-    }
-    try:
-        origin = Origin(told["topic"], int(told["partition"]), int(told["offset"]))
-        read_at = int(told.get("read.at", record.timestamp))
-    except (KeyError, ValueError):
-        return None
-    error = told.get("exception.message", "")
-    return DeadLetter(
-        origin, told.get("stage", ""), told.get("field", ""), error, told.get("query", ""), read_at
-    )
-
-
-def own_headers(headers: Headers) -> list[tuple[str, bytes | None]]:
-    """Those that the record had before it became a dead letter."""
-    return [(name, value) for name, value in headers if not name.startswith(HEADER_PREFIX)]
 
 
 @frozen
@@ -105,12 +61,13 @@ class Sent:
 @frozen
 class BrokenOff:
     """A replay that was broken off: what it chose of the letters before `end` is sent up to `after`, in the
-    order of origins. `to`: where to, if not where they came from."""
+    order of origins. `to`: where to, if not where they came from; `edit`: which changes were made to them."""
 
     choice: Choice
     to: str | None
     end: int
     after: Origin
+    edit: str | None = None
 
 
 @frozen
@@ -127,9 +84,9 @@ class Account:
             offset < earlier.end and earlier.choice.holds(letter) for earlier in self.sent
         )
 
-    def at(self, choice: Choice, to: str | None, end: int, after: Origin) -> Account:
+    def at(self, choice: Choice, to: str | None, end: int, after: Origin, edit: str | None = None) -> Account:
         """While a replay is under way."""
-        return Account(self.base, self.sent, BrokenOff(choice, to, end, after))
+        return Account(self.base, self.sent, BrokenOff(choice, to, end, after, edit))
 
     def after(self, choice: Choice, end: int) -> Account:
         """When a replay is done."""
@@ -146,8 +103,9 @@ class Account:
         if self.broken_off is not None:
             now = self.broken_off
             document["now"] = {"end": now.end, "after": now.after, **now.choice.document()}
-            if now.to is not None:
-                document["now"]["to"] = now.to
+            for name in ("to", "edit"):
+                if getattr(now, name) is not None:
+                    document["now"][name] = getattr(now, name)
         text = json.dumps(document, separators=(",", ":")) if document else ""
         if len(text.encode()) > MOST_METADATA_BYTES:
             raise UsageError(
@@ -169,7 +127,8 @@ def account_of(committed: OffsetAndMetadata | None, partition: TopicPartition) -
         now = document.get("now")
         broken_off = None
         if now is not None:
-            broken_off = BrokenOff(_choice(now), now.get("to"), now["end"], Origin(*now["after"]))
+            after = Origin(*now["after"])
+            broken_off = BrokenOff(_choice(now), now.get("to"), now["end"], after, now.get("edit"))
     except (ValueError, KeyError, TypeError, AttributeError):
         raise UsageError(
             f"what the group has committed for {partition} is not of a replay: name another --group"

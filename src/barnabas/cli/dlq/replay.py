@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+import json
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,15 +15,10 @@ import typer
 import barnabas
 from barnabas import Record, TopicPartition
 from barnabas.cli import completion
-from barnabas.cli.dlq.letters import (
-    Account,
-    Choice,
-    DeadLetter,
-    Origin,
-    account_of,
-    broken_off_of,
-    dead_letter,
-)
+from barnabas.cli.dlq import edits
+from barnabas.cli.dlq.conventions import Convention, DeadLetter, Origin, own_convention
+from barnabas.cli.dlq.editing import Editing
+from barnabas.cli.dlq.letters import Account, Choice, account_of, broken_off_of
 from barnabas.cli.dlq.spool import LetterSpool, Spooled
 from barnabas.cli.options import (
     AsJson,
@@ -40,7 +37,10 @@ from barnabas.types import GroupIdentity, OffsetAndMetadata
 if TYPE_CHECKING:
     from barnabas import Admin, Consumer, Producer
 
-app = typer.Typer(help="Dead letters of Spark queries and of Kafka Connect.", no_args_is_help=True)
+app = typer.Typer(
+    help="Dead letters of Spark queries, of Kafka Connect, Kafka Streams, Spring and others.",
+    no_args_is_help=True,
+)
 
 LETTERS_A_STEP = 5_000
 """Letters between two notes of how far a replay is: at most so many are sent again when it is broken off."""
@@ -57,7 +57,7 @@ Accounts = dict[TopicPartition, Account]
 
 @app.callback()
 def dlq() -> None:
-    """Dead letters of Spark queries and of Kafka Connect."""
+    """Dead letters of Spark queries, of Kafka Connect, Kafka Streams, Spring and others."""
 
 
 @app.command()
@@ -87,9 +87,89 @@ def replay(
             "--to", metavar="TOPIC", help="Send them here, by their keys, instead of to where they came from."
         ),
     ] = None,
+    topic_from: Annotated[
+        str | None,
+        typer.Option(
+            "--topic-from",
+            metavar="header:NAME|FIELD",
+            help="Where a letter names the topic that it came from: header:x-topic, or a field as "
+            "value.source.topic. If left out, in the headers of Kafka Connect, Kafka Streams or Spring.",
+        ),
+    ] = None,
+    partition_from: Annotated[
+        str | None,
+        typer.Option(
+            "--partition-from",
+            metavar="header:NAME|FIELD",
+            help="Where it names the partition; keys choose it if left out.",
+        ),
+    ] = None,
+    offset_from: Annotated[
+        str | None,
+        typer.Option(
+            "--offset-from",
+            metavar="header:NAME|FIELD",
+            help="Where it names the offset, by which letters are put in order; if left out, they go in the "
+            "order of the topic of dead letters.",
+        ),
+    ] = None,
+    error_from: Annotated[
+        str | None,
+        typer.Option(
+            "--error-from", metavar="header:NAME|FIELD", help="Where it names the error, for --error."
+        ),
+    ] = None,
+    drop_header: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--drop-header",
+            metavar="NAME|PREFIX*",
+            help="With --topic-from, leave out this header as well (may be repeated); those that the other "
+            "options name are left out anyway.",
+        ),
+    ] = None,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE",
+            help="Set a field of a key or value that is JSON, or key, value or headers.NAME as a whole, "
+            "to this JSON or text: value.amount=3 (may be repeated).",
+        ),
+    ] = None,
+    sets_by_cel: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set-cel",
+            metavar="PATH=CEL",
+            help="Set it to the value of an expression in CEL: value.amount=value.amount * 100 (extra "
+            "registry-rules; may be repeated).",
+        ),
+    ] = None,
+    edit: Annotated[
+        bool,
+        typer.Option(
+            "--edit",
+            help="Open $EDITOR on the letters, lines of JSON, and send what is there when it ends; letters "
+            "whose lines are gone are dropped.",
+        ),
+    ] = False,
+    edited: Annotated[
+        Path | None,
+        typer.Option(
+            "--edited",
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help="Send the letters as they are in this file, which --edit keeps where it did not send them.",
+        ),
+    ] = None,
     exactly_once: Annotated[
         bool,
-        typer.Option("--exactly-once", help="In transactions, so that none is sent twice if broken off."),
+        typer.Option(
+            "--exactly-once",
+            help="Send in transactions, so that a replay that was broken off sends none twice.",
+        ),
     ] = False,
     resume: Annotated[
         bool, typer.Option("--resume", help="Finish the replay that was broken off, as it was begun.")
@@ -99,7 +179,11 @@ def replay(
     ] = False,
     group: Annotated[
         str | None,
-        typer.Option("--group", "-g", help="Keeps account of what is sent; barnabas-dlq-TOPIC by default."),
+        typer.Option(
+            "--group",
+            "-g",
+            help="Keep account of what is sent under this group; barnabas-dlq-TOPIC if left out.",
+        ),
     ] = None,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
@@ -108,14 +192,19 @@ def replay(
 ) -> None:
     """Send dead letters back to the topics and partitions they came from, in the order they had there.
 
-    Key, value, timestamp and the record's own headers are as they were. Each letter is sent by one replay
-    only: the next takes what has come since, and what earlier ones did not choose.
+    Key, value, timestamp and the record's own headers are as they were, except for what --set and --edit
+    change. Each letter is sent by one replay only: the next takes what has come since, and what earlier ones
+    did not choose.
     """
     choice = Choice(error, query, source, _time(since, "--since"), _time(until, "--until"))
     if to == topic:
         raise UsageError(f"--to is {to!r}, the topic of dead letters itself")
     group = group or f"barnabas-dlq-{topic}"
+    convention = own_convention(topic_from, partition_from, offset_from, error_from, drop_header or ())
+    told_from = (topic_from, partition_from, offset_from, error_from, *(drop_header or ()))
+    editing = Editing(sets or (), sets_by_cel or (), told_from, opens_editor=edit, edited=edited)
     with ExitStack() as open_clients:
+        open_clients.enter_context(editing)
         producer = None
         if not dry_run:
             settings = settings_of_one(ProducerConfig, bootstrap, command_config, setting)
@@ -131,7 +220,7 @@ def replay(
         admin = open_clients.enter_context(
             barnabas.Admin(**settings_of_one(AdminConfig, bootstrap, command_config, setting))
         )
-        run = _Replay(consumer, admin, topic, group, choice, to)
+        run = _Replay(consumer, admin, topic, group, choice, to, convention, editing)
         if resume or run.is_same_as_broken_off():
             run.resume(is_wanted=resume)
         elif run.broken_off is not None:
@@ -141,8 +230,10 @@ def replay(
             )
         spool = open_clients.enter_context(LetterSpool())
         run.read(spool)
+        editing.apply(spool)
         if producer is not None:
             run.send(spool, producer, is_transactional=exactly_once)
+            editing.sent()
         run.tell(spool, as_json=as_json, is_dry=dry_run)
 
 
@@ -154,7 +245,15 @@ class _Replay:
     """One replay: where it stands, what it reads and what it has sent."""
 
     def __init__(
-        self, consumer: Consumer, admin: Admin, topic: str, group: str, choice: Choice, to: str | None
+        self,
+        consumer: Consumer,
+        admin: Admin,
+        topic: str,
+        group: str,
+        choice: Choice,
+        to: str | None,
+        convention: Convention,
+        editing: Editing,
     ) -> None:
         self._consumer = consumer
         self._admin = admin
@@ -162,6 +261,8 @@ class _Replay:
         self._group = group
         self._choice = choice
         self._to = to
+        self._convention = convention
+        self._editing = editing
         self._after: Origin | None = None
         partitions = [
             TopicPartition(topic, number) for number in range(self._count_partitions([topic])[topic])
@@ -180,7 +281,9 @@ class _Replay:
 
     def is_same_as_broken_off(self) -> bool:
         now = self.broken_off
-        return now is not None and (now.choice, now.to) == (self._choice, self._to)
+        if now is None or self._editing.opens_editor:
+            return False
+        return (now.choice, now.to, now.edit) == (self._choice, self._to, self._editing.digest)
 
     def resume(self, *, is_wanted: bool) -> None:
         """Goes on with the replay that was broken off, to where that would have ended. Raises: UsageError."""
@@ -189,6 +292,11 @@ class _Replay:
             raise UsageError(f"no replay of {self._topic} was broken off, as far as {self._group} tells")
         if is_wanted and not self._choice.is_all and self._choice != now.choice:
             raise UsageError("--resume goes on with what was chosen then: give no other choice")
+        if self._editing.opens_editor or now.edit != self._editing.digest:
+            raise UsageError(
+                "--resume goes on with letters as they were read and edited then: give the same --topic-from "
+                "and its like, --set and --set-cel, and --edited with the file that was kept, if there is one"
+            )
         self._choice, self._to, self._after = now.choice, now.to, now.after
         # A partition that came since was no part of it.
         self._accounts = {
@@ -220,7 +328,7 @@ class _Replay:
             partition = TopicPartition(record.topic, record.partition)
             if record.offset >= self._ends[partition]:
                 continue
-            letter = dead_letter(record)
+            letter = self._convention.letter(record)
             if letter is None:
                 self._unknown += 1
             elif self._accounts[partition].is_done(record.offset, letter):
@@ -255,7 +363,7 @@ class _Replay:
 
     def _at(self, after: Origin) -> Accounts:
         return {
-            tp: account.at(self._choice, self._to, self._ends[tp], after)
+            tp: account.at(self._choice, self._to, self._ends[tp], after, self._editing.digest)
             for tp, account in self._accounts.items()
         }
 
@@ -269,7 +377,7 @@ class _Replay:
                 key=letter.key,
                 headers=letter.headers,
                 # A topic may have been made anew with fewer.
-                partition=partition if self._to is None and partition < counts[source] else None,
+                partition=partition if self._to is None and 0 <= partition < counts[source] else None,
                 timestamp=letter.timestamp,
                 on_delivery=deliveries,
             )
@@ -301,6 +409,7 @@ class _Replay:
     def tell(self, spool: LetterSpool, *, as_json: bool, is_dry: bool) -> None:
         kinds = spool.kinds(self._after)
         chosen = sum(kind.letters for kind in kinds)
+        editing = self._editing
         if as_json:
             document = {
                 "topic": self._topic,
@@ -311,18 +420,41 @@ class _Replay:
                 "not_chosen": self._left_out,
                 "not_dead_letters": self._unknown,
                 "kinds": [asdict(kind) for kind in kinds],
+                "edited": editing.count,
+                "dropped": editing.dropped,
+                "changes": [edits.shown(each) for each in editing.changes],
             }
             print_json(document)
             return
         if is_dry:
             columns = ("FROM", "STAGE", "FIELD", "ERROR", "QUERY", "LETTERS")
             print_table(columns, [tuple(asdict(kind).values()) for kind in kinds])
+            _show(editing.changes, editing.count)
         others = f"; {plural(self._left_out, 'letter')} not chosen" if self._left_out else ""
         others += f"; {self._unknown:,} without a source topic left alone" if self._unknown else ""
+        others += f"; {plural(editing.count, 'letter')} edited" if editing.count else ""
+        others += f"; {plural(editing.dropped, 'letter')} dropped" if editing.dropped else ""
         would = (
             f"{plural(chosen, 'letter')} would be sent" if is_dry else f"{plural(self._sent, 'letter')} sent"
         )
         note(f"{self._topic}: {would}{others}")
+
+
+def _show(changes: Sequence[edits.LetterEdit], count: int) -> None:
+    """What becomes of letters, the first of so many."""
+    rows = [
+        (each["topic"], each["partition"], each["offset"], name, _text(was), _text(each["after"][name]))
+        for each in map(edits.shown, changes)
+        for name, was in each["before"].items()
+    ]
+    if rows:
+        print_table(("FROM", "PARTITION", "OFFSET", "PART", "BEFORE", "AFTER"), rows)
+    if count > len(changes):
+        note(f"and {count - len(changes):,} letters more")
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _offsets(accounts: Accounts) -> dict[TopicPartition, OffsetAndMetadata]:

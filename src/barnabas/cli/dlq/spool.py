@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from barnabas import Record
-from barnabas.cli.dlq.letters import DeadLetter, Origin, own_headers
+from barnabas.cli.dlq.conventions import DeadLetter, Origin, own_headers
 from barnabas.values import frozen
 
 _TABLE = """
@@ -64,8 +64,9 @@ class LetterSpool:
             "INSERT OR IGNORE INTO letters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 (
-                    *letter.origin, letter.stage, letter.field, letter.error, letter.query, record.timestamp,
-                    record.key, record.value, _text_of(own_headers(record.headers)),
+                    *letter.origin, letter.stage, letter.field, letter.error, letter.query,
+                    record.timestamp if letter.timestamp is None else letter.timestamp,
+                    record.key, record.value, _text_of(own_headers(record.headers, letter.added)),
                 )
                 for letter, record in letters
             ),
@@ -101,6 +102,17 @@ class LetterSpool:
         )
         for topic, partition, offset, key, value, headers, timestamp in found:
             yield Spooled(Origin(topic, partition, offset), key, value, _headers_of(headers), timestamp)
+
+    def replace(self, letter: Spooled) -> None:
+        """Changes all but the origin."""
+        self._database.execute(
+            "UPDATE letters SET key = ?, value = ?, headers = ?, at = ? "
+            "WHERE (topic, part, place) = (?, ?, ?)",
+            (letter.key, letter.value, _text_of(letter.headers), letter.timestamp, *letter.origin),
+        )
+
+    def remove(self, origin: Origin) -> None:
+        self._database.execute("DELETE FROM letters WHERE (topic, part, place) = (?, ?, ?)", tuple(origin))
 
     def __enter__(self) -> Self:
         return self

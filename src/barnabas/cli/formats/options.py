@@ -24,9 +24,9 @@ ValueFormat = Annotated[
     typer.Option(
         "--value-format",
         metavar="FORMAT",
-        help="Values are avro, json or protobuf by a schema registry, and JSON in the lines; or raw-avro or "
-        "raw-protobuf by --value-schema alone; or short, int, long, float, double, as Kafka's serializers "
-        "write them; or hex or base64.",
+        help="What values become: avro, json or protobuf by a schema registry, from JSON in the lines; "
+        "raw-avro or raw-protobuf by --value-schema alone; short, int, long, float or double, as Kafka's "
+        "serializers write them; or bytes, from hex or base64.",
     ),
 ]
 ReadValueFormat = Annotated[
@@ -34,10 +34,10 @@ ReadValueFormat = Annotated[
     typer.Option(
         "--value-format",
         metavar="FORMAT",
-        help="Values are avro, json or protobuf by a schema registry, and become JSON in the lines; or "
-        "raw-avro or raw-protobuf by --value-schema alone; or short, int, long, float, double, as Kafka's "
-        "serializers write them; or become hex or base64; or auto: by the schema that each names, else JSON, "
-        "text or hex, as it looks.",
+        help="What values are: avro, json or protobuf by a schema registry, printed as JSON; raw-avro or "
+        "raw-protobuf by --value-schema alone; short, int, long, float or double, as Kafka's serializers "
+        "write them; hex or base64, to print bytes so; or auto: each by the schema that it names, otherwise "
+        "as JSON, text or hex by its looks.",
     ),
 ]
 KeyFormat = Annotated[str | None, typer.Option("--key-format", metavar="FORMAT", help="The same for keys.")]
@@ -53,13 +53,18 @@ RegistryUrl = Annotated[
     ),
 ]
 ValueSubject = Annotated[
-    str | None, typer.Option("--value-subject", help="Of the values' schema; TOPIC-value if not given.")
+    str | None,
+    typer.Option("--value-subject", help="The subject of the values' schema; TOPIC-value if left out."),
 ]
 KeySubject = Annotated[
-    str | None, typer.Option("--key-subject", help="Of the keys' schema; TOPIC-key if not given.")
+    str | None, typer.Option("--key-subject", help="The subject of the keys' schema; TOPIC-key if left out.")
 ]
 ValueVersion = Annotated[
-    str | None, typer.Option("--value-version", help="A number, or latest, which it is if not given.")
+    str | None,
+    typer.Option(
+        "--value-version",
+        help="The version of the values' schema: a number, or latest, which it is if left out.",
+    ),
 ]
 KeyVersion = Annotated[str | None, typer.Option("--key-version", help="The same for keys.")]
 ValueSchema = Annotated[
@@ -79,14 +84,19 @@ KeySchema = Annotated[
 ]
 ValueMessage = Annotated[
     str | None,
-    typer.Option("--value-message", metavar="NAME", help="Of Protobuf, the message; the first of its file."),
+    typer.Option(
+        "--value-message",
+        metavar="NAME",
+        help="The message of a Protobuf schema; the first of its file if left out.",
+    ),
 ]
 KeyMessage = Annotated[str | None, typer.Option("--key-message", metavar="NAME", help="The same for keys.")]
 IgnoreRules = Annotated[
     bool,
     typer.Option(
         "--ignore-rules",
-        help="Print keys and values whose schemas have rules as they were written: encrypted, for instance.",
+        help="Print keys and values as they were written where their schemas have rules: encrypted, for "
+        "instance.",
     ),
 ]
 

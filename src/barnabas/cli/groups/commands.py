@@ -74,7 +74,7 @@ def list_groups(
         ),
     ] = None,
     lag: Annotated[
-        bool, typer.Option("--lag", "-l", help="Members, idle ones, topics and lag as well.")
+        bool, typer.Option("--lag", "-l", help="Print members, idle members, topics and lag as well.")
     ] = False,
     watch: Watch = False,
     interval: Interval = DEFAULT_INTERVAL,
@@ -103,7 +103,7 @@ def describe(
         bool,
         typer.Option(
             "--seconds",
-            help="How old the oldest record is that is not read yet; it is fetched for that.",
+            help="Print how old the oldest unread record is as well; it is fetched for that.",
         ),
     ] = False,
     watch: Watch = False,
@@ -156,11 +156,11 @@ def remove_members(
     group: Group,
     instance_id: Annotated[
         list[str] | None,
-        typer.Option("--instance-id", "-i", help="The member of this group.instance.id (may be repeated)."),
+        typer.Option("--instance-id", "-i", help="The member with this group.instance.id (repeatable)."),
     ] = None,
     member_id: Annotated[
         list[str] | None,
-        typer.Option("--member-id", "-m", help="The member of this id, as members prints it."),
+        typer.Option("--member-id", "-m", help="The member with this id, as members prints it (repeatable)."),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="All members.")] = False,
     dry_run: DryRun = False,
@@ -278,7 +278,10 @@ def reset_offsets(
     setting: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Move the committed offsets of a group without members."""
+    """Move the committed offsets of a group without members.
+
+    For example: barnabas groups reset-offsets billing --topic orders --to-datetime 2h --dry-run
+    """
     target = target_of(
         to_earliest=to_earliest,
         to_latest=to_latest,

@@ -116,7 +116,7 @@ def delete_offsets(
     group: Group,
     topic: Annotated[
         list[str],
-        typer.Option("--topic", "-t", help="Which (repeatable).", autocompletion=completion.topics),
+        typer.Option("--topic", "-t", help="A topic (repeatable).", autocompletion=completion.topics),
     ],
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -124,7 +124,7 @@ def delete_offsets(
     command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
-    """Forget where a share group without members stands in topics."""
+    """Delete the offsets of a share group without members in topics."""
     what = f"forget where {group} stands in {', '.join(topic)}"
     with admin_client(bootstrap, command_config, setting) as admin:
         known = {tp.topic for tp in admin.list_share_group_offsets({group: None})[group]}

@@ -22,29 +22,29 @@ from barnabas.values import frozen
 if TYPE_CHECKING:
     from barnabas import Admin
 
-ToEarliest = Annotated[bool, typer.Option("--to-earliest", help="The oldest record.")]
-ToLatest = Annotated[bool, typer.Option("--to-latest", help="The end.")]
+ToEarliest = Annotated[bool, typer.Option("--to-earliest", help="To the oldest record.")]
+ToLatest = Annotated[bool, typer.Option("--to-latest", help="To the end.")]
 ToCurrent = Annotated[
-    bool, typer.Option("--to-current", help="Where it is: with --export, to keep that in a file.")
+    bool, typer.Option("--to-current", help="To where it is now: with --export, to keep that in a file.")
 ]
-ToOffset = Annotated[int | None, typer.Option("--to-offset", min=0, metavar="OFFSET", help="This offset.")]
+ToOffset = Annotated[int | None, typer.Option("--to-offset", min=0, metavar="OFFSET", help="To this offset.")]
 ToDatetime = Annotated[
     str | None,
     typer.Option(
         "--to-datetime",
         metavar="TIME",
-        help="The first record at or after then: 2h (ago), 2026-01-31T12:00.",
+        help="To the first record at or after this time: 2h (ago), 2026-01-31T12:00.",
     ),
 ]
 ShiftBy = Annotated[
-    int | None, typer.Option("--shift-by", metavar="RECORDS", help="So many on, or back if negative.")
+    int | None, typer.Option("--shift-by", metavar="RECORDS", help="So many records on, or back if negative.")
 ]
 FromFile = Annotated[
     Path | None,
     typer.Option(
         "--from-file",
         metavar="FILE",
-        help="As a file of lines topic,partition,offset says, which --export wrote, or Kafka's own tool.",
+        help="To the offsets in a file of lines topic,partition,offset, as --export writes it.",
     ),
 ]
 Export = Annotated[

@@ -32,14 +32,25 @@ def health(
     ] = None,
     max_lag: Annotated[
         int | None,
-        typer.Option("--max-lag", min=0, metavar="RECORDS", help="Warn of groups that are further behind."),
+        typer.Option(
+            "--max-lag",
+            min=0,
+            metavar="RECORDS",
+            help="Warn of groups that are more records behind than this.",
+        ),
     ] = None,
     min_free: Annotated[
         float,
-        typer.Option("--min-free", min=0, max=100, metavar="PERCENT", help="Warn of fuller log folders."),
+        typer.Option(
+            "--min-free",
+            min=0,
+            max=100,
+            metavar="PERCENT",
+            help="Warn of folders of logs with less of their disk free than this.",
+        ),
     ] = DEFAULT_FREE_PERCENT,
     every: Annotated[
-        bool, typer.Option("--all", help="Name all with a problem, not the first five.")
+        bool, typer.Option("--all", help="Name all that have a problem, not the first five of each.")
     ] = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,

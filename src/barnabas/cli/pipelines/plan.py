@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -14,6 +14,7 @@ from barnabas.cli.output import note, plural, print_json, print_table
 from barnabas.errors import MissingExtraError
 
 if TYPE_CHECKING:
+    from barnabas.cli.json_shapes.services import PlannedRangeJson, ReadPlanJson
     from barnabas.spark.reading.read_plan import ReadPlan
 
 SERVERS = "kafka.bootstrap.servers"
@@ -40,9 +41,12 @@ def plan(
         ),
     ] = None,
     source: Annotated[
-        int | None, typer.Option(min=0, help="Which of the checkpoint's sources, where it has several.")
+        int | None,
+        typer.Option(min=0, help="Which of the checkpoint's sources, by number, where it has several."),
     ] = None,
-    only_summary: Annotated[bool, typer.Option("--summary", help="Leave out the table.")] = False,
+    only_summary: Annotated[
+        bool, typer.Option("--summary", help="Print the summary alone, without the table.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show partitions, ranges of offsets, bytes and tasks of a query, and how even they are.
@@ -93,7 +97,7 @@ def _listed(sources: dict[int, Any]) -> str:
     return ", ".join(map(str, sorted(sources)))
 
 
-def _document(found: ReadPlan) -> dict[str, Any]:
+def _document(found: ReadPlan) -> ReadPlanJson:
     sizes = found.task_sizes
     return {
         "mode": found.mode,
@@ -103,7 +107,7 @@ def _document(found: ReadPlan) -> dict[str, Any]:
         "bytes": found.bytes,
         "largest_task_offsets": max(sizes, default=0),
         "skew": round(found.skew, 3),
-        "ranges": [dataclasses.asdict(each) for each in found.ranges],
+        "ranges": [cast("PlannedRangeJson", dataclasses.asdict(each)) for each in found.ranges],
     }
 
 

@@ -34,6 +34,7 @@ from barnabas.values import frozen
 
 if TYPE_CHECKING:
     from barnabas import Admin
+    from barnabas.cli.json_shapes.services import QueryJson
 
 LISTENER_TIMEOUT_SECONDS = 5.0
 LONGEST_STATUS_BYTES = 64 << 20
@@ -248,7 +249,7 @@ def _total_lag(query: Query) -> int | None:
     return sum(known) if known else None
 
 
-def _as_json(query: Query) -> dict[str, Any]:
+def _as_json(query: Query) -> QueryJson:
     return {
         "from": query.origin,
         "name": query.name,

@@ -36,18 +36,20 @@ _ENDS: dict[str, OffsetSpec] = {
 app = typer.Typer(help="List, describe, compare, create, alter and delete topics.", no_args_is_help=True)
 
 Config = Annotated[
-    list[str] | None, typer.Option("--config", "-c", metavar="NAME=VALUE", help="A setting of the topic.")
+    list[str] | None,
+    typer.Option("--config", "-c", metavar="NAME=VALUE", help="A setting of the topic (repeatable)."),
 ]
 
 
 @app.command("list")
 def list_topics(
-    internal: Annotated[bool, typer.Option("--internal", help="Kafka's own topics as well.")] = False,
+    internal: Annotated[bool, typer.Option("--internal", help="List Kafka's own topics as well.")] = False,
     pattern: Annotated[
         str | None, typer.Option("--pattern", metavar="REGEX", help="Only those whose whole name matches.")
     ] = None,
     long: Annotated[
-        bool, typer.Option("--long", "-l", help="Partitions, replicas, records, bytes and groups as well.")
+        bool,
+        typer.Option("--long", "-l", help="Print partitions, replicas, records, bytes and groups as well."),
     ] = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
@@ -76,14 +78,19 @@ def list_topics(
 @app.command()
 def offsets(
     partitions: Annotated[
-        list[str], typer.Argument(metavar="TOPIC[:0,1]...", help="Where.", autocompletion=completion.topics)
+        list[str],
+        typer.Argument(
+            metavar="TOPIC[:0,1]...",
+            help="Topics, or some of their partitions.",
+            autocompletion=completion.topics,
+        ),
     ],
     at: Annotated[
         str | None,
         typer.Option(
             "--at",
             metavar="TIME|END",
-            help="Of the first record at or after then (2h, 2026-01-31T12:00), or one of "
+            help="The offset of the first record at or after this time (2h, 2026-01-31T12:00), or one of "
             f"{', '.join(_ENDS)}; both ends if left out.",
         ),
     ] = None,
@@ -92,7 +99,10 @@ def offsets(
     setting: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the offsets of partitions: their ends, or by time."""
+    """Print the offsets of partitions: their ends, or by time.
+
+    For example: barnabas topics offsets orders --at 2h
+    """
     spec: OffsetSpec | None = None
     if at is not None:
         spec = _ENDS[at] if at in _ENDS else timestamp_ms(at, "--at")
@@ -116,7 +126,9 @@ def offsets(
 def diff(
     topics: Topics = None,
     pattern: Pattern = None,
-    records: Annotated[bool, typer.Option("--records", help="How many records there are as well.")] = False,
+    records: Annotated[
+        bool, typer.Option("--records", help="Compare how many records there are as well.")
+    ] = False,
     to_bootstrap: ToBootstrap = None,
     to_profile: ToProfile = None,
     to_command_config: ToCommandConfig = None,
@@ -155,25 +167,38 @@ def diff(
 
 @app.command()
 def create(
-    topics: Annotated[list[str], typer.Argument(metavar="TOPIC...", help="Their names.")],
+    topics: Annotated[list[str], typer.Argument(metavar="TOPIC...", help="The names of the new topics.")],
     partitions: Annotated[
         int | None,
-        typer.Option("--partitions", "-p", min=1, help="How many; the broker's default if left out."),
+        typer.Option(
+            "--partitions",
+            "-p",
+            min=1,
+            help="How many partitions each has; the broker's default if left out.",
+        ),
     ] = None,
     replication_factor: Annotated[
         int | None,
-        typer.Option("--replication-factor", "-r", min=1, help="The broker's default if left out."),
+        typer.Option(
+            "--replication-factor",
+            "-r",
+            min=1,
+            help="How many replicas each partition has; the broker's default if left out.",
+        ),
     ] = None,
     config: Config = None,
     if_not_exists: Annotated[
-        bool, typer.Option("--if-not-exists", help="Do nothing for those that are there.")
+        bool, typer.Option("--if-not-exists", help="Pass over topics that are there already.")
     ] = False,
     dry_run: DryRun = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
-    """Create topics."""
+    """Create topics.
+
+    For example: barnabas topics create orders -p 6 -r 3 -c retention.ms=86400000
+    """
     # Here and not above: no help waits for what administers.
     from barnabas.client.admin.types import BROKER_DEFAULT
 
@@ -242,7 +267,10 @@ def alter(
     topics: Topics = None,
     pattern: Pattern = None,
     partitions: Annotated[
-        int | None, typer.Option("--partitions", "-p", min=1, help="The new number, more than before.")
+        int | None,
+        typer.Option(
+            "--partitions", "-p", min=1, help="How many partitions each has afterwards, more than now."
+        ),
     ] = None,
     config: Config = None,
     delete_config: Annotated[
@@ -250,7 +278,7 @@ def alter(
         typer.Option(
             "--delete-config",
             metavar="NAME",
-            help="Back to the broker's default.",
+            help="Delete this setting of the topic: the broker's default holds then (repeatable).",
             autocompletion=completion.topic_configs,
         ),
     ] = None,

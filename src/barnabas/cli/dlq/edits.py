@@ -1,0 +1,333 @@
+"""Changes that are made to dead letters before they are sent: by options, or in a file of JSON lines.
+
+Owns what such a file looks like. Knows no broker.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any, Protocol, cast
+
+from barnabas.cli.consuming.fields import FieldPath
+from barnabas.cli.dlq.conventions import BY_KEY, Origin
+from barnabas.cli.dlq.spool import LetterSpool, Spooled
+from barnabas.cli.formats.records import as_json
+from barnabas.cli.formats.texts import JsonText, ReadRecord
+from barnabas.cli.options import UsageError
+from barnabas.cli.producing.json_records import json_record
+from barnabas.errors import SerializationError
+from barnabas.values import frozen
+
+MOST_SHOWN = 20
+"""Changes that are shown: there may be many."""
+_LETTERS_TOGETHER = 5_000
+MOST_EDITED = 10_000
+"""So many letters are edited in a file: more are for --set."""
+_PARTS = ("key", "value", "headers")
+# They say which letter a line is, or are not the producer's to choose.
+_IDS = ("topic", "partition", "offset")
+
+
+@frozen
+class LetterEdit:
+    """One letter as it was and as it is now."""
+
+    before: Spooled
+    after: Spooled
+
+
+class LetterChange(Protocol):
+    """Raises: UsageError (names the letter)."""
+
+    def __call__(self, letter: Spooled) -> Spooled: ...
+
+
+def sets_of(given: Sequence[str], computed: Sequence[str]) -> list[LetterChange]:
+    """What --set (PATH=JSON, or text) and --set-cel (PATH=CEL) ask for. Raises: UsageError,
+    MissingExtraError."""
+    found: list[LetterChange] = []
+    for text in given:
+        path, value = _split(text, "--set")
+
+        found.append(_setter(path, _constant(_json_or_text(value)), "--set"))
+    for text in computed:
+        path, expression = _split(text, "--set-cel")
+        found.append(_setter(path, _computed(expression), "--set-cel"))
+    return found
+
+
+def change_all(spool: LetterSpool, changes: Sequence[LetterChange]) -> tuple[list[LetterEdit], int]:
+    """The first changes, and how many there were. Raises: UsageError; nothing is to be sent then."""
+    first: list[LetterEdit] = []
+    count = 0
+    after: Origin | None = None
+    while changes and (letters := [*islice(spool.letters(after), _LETTERS_TOGETHER)]):
+        for letter in letters:
+            changed = letter
+            for change in changes:
+                changed = change(changed)
+            if changed != letter:
+                spool.replace(changed)
+                count += 1
+                if len(first) < MOST_SHOWN:
+                    first.append(LetterEdit(letter, changed))
+        after = letters[-1].origin
+    return first, count
+
+
+def digest_of(*parts: object) -> str:
+    """The same for the same edits."""
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+def lines_of(spool: LetterSpool) -> bytes:
+    """Raises: UsageError for too many."""
+    count = spool.count()
+    if count > MOST_EDITED:
+        raise UsageError(
+            f"{count:,} letters are too many to edit in a file: choose at most {MOST_EDITED:,}, by --error "
+            "and its like, or give --set"
+        )
+    return b"".join(_line(_document(letter)) for letter in spool.letters())
+
+
+def take_lines(
+    spool: LetterSpool, text: bytes, name: str, *, is_rest_dropped: bool
+) -> tuple[list[LetterEdit], bytes]:
+    """Makes the letters in `spool` what the lines say, and drops those that say so. `is_rest_dropped`: those
+    that no line is about, too; else there must be none. What was changed, and the lines with those that say
+    of the rest that it is dropped. Raises: UsageError (names file and line)."""
+    letters = {letter.origin: letter for letter in spool.letters()}
+    seen: set[Origin] = set()
+    changes: list[LetterEdit] = []
+    dropped: list[Origin] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        where = f"{name}, line {number}"
+        document = _parsed(line, where)
+        origin = _origin(document)
+        letter = letters.get(origin)
+        if letter is None:
+            raise UsageError(f"{where}: no letter that was chosen came from {_place(origin)}")
+        if origin in seen:
+            raise UsageError(f"{where}: there is a line of {_place(origin)} already")
+        seen.add(origin)
+        if document.pop("drop", False):
+            dropped.append(origin)
+            continue
+        after = _edited(letter, document, name, number)
+        if after != letter:
+            changes.append(LetterEdit(letter, after))
+    rest = [origin for origin in letters if origin not in seen]
+    if rest and not is_rest_dropped:
+        raise UsageError(
+            f"{name} has no line of {_place(rest[0])}, nor of {len(rest) - 1:,} others that were chosen: "
+            'leave out those that came later by --until, and drop others by lines with "drop": true'
+        )
+    for each in changes:
+        spool.replace(each.after)
+    for origin in (*dropped, *rest):
+        spool.remove(origin)
+    added = b"".join(_line({**_ids(origin), "drop": True}) for origin in rest)
+    if text and not text.endswith(b"\n"):
+        text += b"\n"
+    return changes, text + added
+
+
+def shown(change: LetterEdit) -> dict[str, Any]:
+    """For people and scripts: which letter it is, and what is different."""
+    before, after = _document(change.before), _document(change.after)
+    names = [name for name in (*_PARTS, "timestamp") if before[name] != after[name]]
+    return {
+        **_ids(change.before.origin),
+        "before": {name: before[name] for name in names},
+        "after": {name: after[name] for name in names},
+    }
+
+
+def _split(text: str, option: str) -> tuple[FieldPath, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise UsageError(f"{option} {text!r} is not PATH=VALUE, as value.amount=3")
+    path = FieldPath(name.strip(), option)
+    if path.parts[0] not in _PARTS or (path.parts[0] == "headers" and len(path.parts) != 2):
+        raise UsageError(
+            f"{option} {text!r}: a letter's key, value, fields of these, and headers.NAME can be set; --to "
+            "says where it goes"
+        )
+    return path, value
+
+
+def _json_or_text(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _constant(value: Any) -> Callable[[Spooled], Any]:
+    return lambda _: value
+
+
+def _computed(expression: str) -> Callable[[Spooled], Any]:
+    # Here and not above: nobody else waits for the import.
+    from barnabas.cli.consuming.conditions import CelFailure, computation, plain_of
+    from barnabas.cli.consuming.fields import fields_of
+
+    evaluate = computation(expression, "--set-cel")
+
+    def compute(letter: Spooled) -> Any:
+        try:
+            return plain_of(evaluate(fields_of(_record(letter))))
+        except (CelFailure, ValueError) as error:
+            raise UsageError(f"--set-cel {expression!r} of {_place(letter.origin)}: {error}") from None
+
+    return compute
+
+
+def _setter(path: FieldPath, value_of: Callable[[Spooled], Any], option: str) -> LetterChange:
+    part, *names = path.parts
+
+    def set_in(letter: Spooled) -> Spooled:
+        value = value_of(letter)
+        if part == "headers":
+            (name,) = names
+            headers = [each for each in letter.headers if each[0] != name]
+            return replace(letter, headers=[*headers, (name, _bytes_of(value))])
+        if not names:
+            return _with_part(letter, part, _bytes_of(value))
+        data = letter.key if part == "key" else letter.value
+        try:
+            document = json.loads(data or b"")
+            _set(document, names, value)
+        except (ValueError, LookupError, TypeError, RecursionError):
+            raise UsageError(
+                f"{option} {path.text}: the {part} of {_place(letter.origin)} has no place for it: "
+                f"{(data or b'')[:100].decode(errors='backslashreplace')}"
+            ) from None
+        return _with_part(letter, part, _dumped(document, data or b""))
+
+    return set_in
+
+
+def _with_part(letter: Spooled, part: str, data: bytes | None) -> Spooled:
+    return replace(letter, key=data) if part == "key" else replace(letter, value=data)
+
+
+def _set(document: Any, names: Sequence[str], value: Any) -> None:
+    """Raises: LookupError, TypeError, ValueError where there is no such place."""
+    inner: Any = document
+    for name in names[:-1]:
+        inner = inner[int(name) if isinstance(inner, list) else name]
+    inner[int(names[-1]) if isinstance(inner, list) else names[-1]] = value
+
+
+def _dumped(document: Any, like: bytes) -> bytes:
+    """As dense as it was."""
+    separators = (", ", ": ") if b'": ' in like else (",", ":")
+    return json.dumps(document, ensure_ascii=False, separators=separators).encode()
+
+
+def _bytes_of(value: Any) -> bytes | None:
+    if value is None:
+        return None
+    return value.encode() if isinstance(value, str) else _dumped(value, b"")
+
+
+def _record(letter: Spooled) -> ReadRecord:
+    topic, partition, offset = letter.origin
+    key, value = (_seen(data) for data in (letter.key, letter.value))
+    return ReadRecord(topic, partition, offset, letter.timestamp, key, value, letter.headers)
+
+
+def _seen(data: bytes | None) -> bytes | None:
+    """Objects and lists stand in lines as JSON, all else as text or base64."""
+    if data is None or data.lstrip()[:1] not in (b"{", b"["):
+        return data
+    try:
+        json.loads(data)
+    except (ValueError, RecursionError):
+        return data
+    return JsonText(data)
+
+
+def _document(letter: Spooled) -> dict[str, Any]:
+    return json.loads(as_json(_record(letter))) | _ids(letter.origin)
+
+
+def _ids(origin: Origin) -> dict[str, Any]:
+    topic, partition, offset = origin
+    return {"topic": topic, "partition": None if partition == BY_KEY else partition, "offset": offset}
+
+
+def _line(document: Mapping[str, Any]) -> bytes:
+    return json.dumps(document, ensure_ascii=False).encode() + b"\n"
+
+
+def _parsed(line: bytes, where: str) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{where} is not JSON: {error}") from None
+    if not isinstance(found, dict) or not all(name in found for name in _IDS):
+        raise UsageError(
+            f"{where} is not an object of JSON with {', '.join(_IDS)}, which say what letter it is"
+        )
+    return cast("dict[str, Any]", found)
+
+
+def _origin(document: Mapping[str, Any]) -> Origin:
+    partition = document["partition"]
+    return Origin(document["topic"], BY_KEY if partition is None else partition, document["offset"])
+
+
+def _place(origin: Origin) -> str:
+    topic, partition, offset = origin
+    return f"{topic}, offset {offset}" if partition == BY_KEY else f"{topic}-{partition} at offset {offset}"
+
+
+def _edited(letter: Spooled, document: dict[str, Any], name: str, number: int) -> Spooled:
+    """Only what is different is made anew: the rest stays as it is, byte for byte."""
+    before = _document(letter)
+    if document.get("timestamp") == before["timestamp"]:
+        # Also where it has none, which stands as -1.
+        document = {**document, "timestamp": None}
+    lacking = [part for part in (*_PARTS, "timestamp") if part not in document]
+    if lacking:
+        raise UsageError(
+            f"{name}, line {number} has no {lacking[0]}: null stands for a key or value that is none"
+        )
+    try:
+        found = json_record(
+            json.dumps({part: value for part, value in document.items() if part not in _IDS}).encode(),
+            number,
+            is_key_json=False,
+            is_value_json=False,
+        )
+    except SerializationError as error:
+        raise UsageError(f"{name}, {error}") from None
+    return Spooled(
+        letter.origin,
+        letter.key if document["key"] == before["key"] else _dense(found.key, document["key"], letter.key),
+        letter.value
+        if document["value"] == before["value"]
+        else _dense(found.value, document["value"], letter.value),
+        letter.headers if document["headers"] == before["headers"] else found.headers,
+        letter.timestamp if found.timestamp is None else found.timestamp,
+    )
+
+
+def _dense(data: bytes | None, document: Any, like: bytes | None) -> bytes | None:
+    """Objects and lists, which may stand for bytes, as dense as they were."""
+    if (
+        data is None
+        or not isinstance(document, dict | list)
+        or data != json.dumps(document, ensure_ascii=False).encode()
+    ):
+        return data
+    return _dumped(document, like or b"")

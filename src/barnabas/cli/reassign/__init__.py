@@ -1,0 +1,1 @@
+"""`barnabas reassign`: which brokers have replicas, and moves from some to others."""
