@@ -7,6 +7,7 @@ uses SASL imports this.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import assert_never
 from urllib.parse import urlsplit
 
 from barnabas.credentials import shown_url
@@ -38,8 +39,6 @@ from barnabas.net.sasl.user_password import CredentialsHolder, UserPassword
 from barnabas.net.tls import endpoint_context
 from barnabas.settings.table import CommonConfig
 
-USER_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
-
 
 def configured_mechanism(config: CommonConfig) -> tuple[Mechanism, CredentialsHolder | None]:
     """The mechanism, and where it takes user and password from, if it does.
@@ -48,20 +47,33 @@ def configured_mechanism(config: CommonConfig) -> tuple[Mechanism, CredentialsHo
     """
     config = with_login_module(config)
     name = config.sasl_mechanism
-    if name in USER_MECHANISMS:
-        if config.sasl_username is None or config.sasl_password is None:
-            raise InvalidSettingError(
-                f"sasl_mechanism {name} needs sasl_username and sasl_password, or sasl_jaas_config"
-            )
-        credentials = CredentialsHolder(
-            UserPassword(config.sasl_username, config.sasl_password, config.sasl_tokenauth)
+    match name:
+        case "PLAIN":
+            credentials = _credentials(config)
+            return Plain(credentials), credentials
+        case "SCRAM-SHA-256" | "SCRAM-SHA-512":
+            credentials = _credentials(config)
+            return Scram(name, credentials), credentials
+        case "OAUTHBEARER":
+            source = config.sasl_oauthbearer_token_callback or _oidc_client(config).token
+            window_factor = config.sasl_login_refresh_window_factor
+            return OAuthBearer(source, config.sasl_oauthbearer_extensions, window_factor), None
+        case "AWS_MSK_IAM":
+            return AwsMskIam(config), None
+        case "GSSAPI":
+            return Gssapi(config), None
+        case _:
+            assert_never(name)
+
+
+def _credentials(config: CommonConfig) -> CredentialsHolder:
+    """Raises: InvalidSettingError."""
+    if config.sasl_username is None or config.sasl_password is None:
+        raise InvalidSettingError(
+            f"sasl_mechanism {config.sasl_mechanism} needs sasl_username and sasl_password, or "
+            "sasl_jaas_config"
         )
-        return Plain(credentials) if name == "PLAIN" else Scram(name, credentials), credentials
-    if name == "OAUTHBEARER":
-        source = config.sasl_oauthbearer_token_callback or _oidc_client(config).token
-        window_factor = config.sasl_login_refresh_window_factor
-        return OAuthBearer(source, config.sasl_oauthbearer_extensions, window_factor), None
-    return AwsMskIam(config) if name == "AWS_MSK_IAM" else Gssapi(config), None
+    return CredentialsHolder(UserPassword(config.sasl_username, config.sasl_password, config.sasl_tokenauth))
 
 
 def with_login_module(config: CommonConfig) -> CommonConfig:
