@@ -30,7 +30,7 @@ TIMEOUT = 60.0
 def reads_answers(producer: Producer) -> bool:
     direct = producer._core._sender._direct
     lent = None if direct is None else direct._lent
-    return lent is not None and lent.connection._lends_reading
+    return lent is not None and lent.connection.lending._lends_reading
 
 
 def warm_up(producer: Producer, topic: str, eventually: Eventually) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any, cast
 
@@ -27,7 +28,9 @@ def struct_of(message: Message, version: int) -> Any:
     struct = struct_class(_TABLE[message.NAME].module, name)
     found: Any = struct.decode(encode(fitting(message, version), version))
     if is_request:
-        for field, value in zip(struct.SCHEMA.names, _values(cast("Message", message), version), strict=True):
+        for field, value in zip(
+            struct.SCHEMA.names, _values(cast("Message", message), version), strict=False
+        ):
             setattr(found, field, _as_given(getattr(found, field), value, version))
     return found
 
@@ -42,12 +45,17 @@ def _values(part: Message | Struct, version: int) -> list[Any]:
 
 
 def _as_given(decoded: Any, given: Any, version: int) -> Any:
+    """kafka-python's structs have tagged fields behind the others, and new partitions one level deeper: what
+    does not belong together stays as it was decoded."""
     if isinstance(given, IntEnum):
-        return given
+        return given if given == decoded else decoded
     if isinstance(given, list) and isinstance(decoded, list):
-        pairs = zip(cast("list[Any]", decoded), cast("list[Any]", given), strict=True)
-        return [_as_given(one, other, version) for one, other in pairs]
+        return _each_as_given(cast("list[Any]", decoded), cast("list[Any]", given), version)
     if isinstance(given, Struct) and isinstance(decoded, tuple):
-        fields = zip(cast("tuple[Any, ...]", decoded), _values(given, version), strict=True)
-        return tuple(_as_given(one, other, version) for one, other in fields)
+        return tuple(_each_as_given(cast("tuple[Any, ...]", decoded), _values(given, version), version))
     return decoded
+
+
+def _each_as_given(decoded: Sequence[Any], given: Sequence[Any], version: int) -> list[Any]:
+    of_given = [_as_given(one, other, version) for one, other in zip(decoded, given, strict=False)]
+    return [*of_given, *decoded[len(of_given) :]]
