@@ -2,7 +2,7 @@
 //! from one by one, until it is taken back. Knows neither Python nor what the items are.
 //!
 //! Who takes an item holds the lock of the loan, and may take as long as it likes. The item counts before the lock is
-//! let go: what is taken back tells of all that was handed out. How far a loan has come is read without the lock
+//! let go: the count that comes back with the source has all that was handed out. How far a loan has come is read without the lock
 //! (`HandedOut`): the event loop commits by that, and must not wait for a caller.
 
 use std::sync::TryLockError;

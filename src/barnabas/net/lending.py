@@ -90,10 +90,10 @@ class SocketLending:
 
     def lend_writing(self, want_back: Callable[[], None], *, reads_answers: bool = False) -> Loan | None:
         """Lends the socket to someone who writes requests, and nobody else does: the first with the
-        correlation id that the loan names, the others with those that follow. With `reads_answers` he reads
-        their answers, too. `want_back` is called on the loop when the connection is needed, when an answer
-        comes that he does not read, or when the connection has ended: it has to call `take_back_writing` at
-        once.
+        correlation id that the loan names, the others with those that follow. With `reads_answers` the
+        borrower reads their answers, too. `want_back` is called on the loop when the connection is needed,
+        when an answer comes that the borrower does not read, or when the connection has ended: it has to call
+        `take_back_writing` at once.
 
         None while anything is under way or has to wait, and where bytes are not sent as they are.
         """

@@ -7,6 +7,7 @@ import json
 import struct
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -366,10 +367,10 @@ def test_fields_of_plain_json_have_a_type_that_holds_all_values(
     path = tmp_path / "a.parquet"
     fields = ("value.n", "value.many", "value.deep.a", "value.list", "value.list.0", "value.none")
     formats: Any = None
-    file = SelectedParquetFile(path, [FieldPath(field, "--select") for field in fields], formats, [])
-    for offset, value in enumerate(values):
-        file.write([ReadRecord("t", 0, offset, 1000, None, json.dumps(value).encode(), [])])
-    file.close()
+    selected = [FieldPath(field, "--select") for field in fields]
+    with closing(SelectedParquetFile(path, selected, formats, [])) as file:
+        for offset, value in enumerate(values):
+            file.write([ReadRecord("t", 0, offset, 1000, None, json.dumps(value).encode(), [])])
     table = pq.read_table(path)
     assert table.schema.field("value.n").type == pa.float64()
     assert table["value.n"].to_pylist() == [1.0, 2.0, 2.5, 3.0, None]
@@ -388,10 +389,9 @@ def test_structs_of_plain_json_have_all_fields_that_come(
     monkeypatch.setattr("barnabas.cli.consuming.parquet.ROWS_TOGETHER", 1)
     path = tmp_path / "a.parquet"
     formats: Any = None
-    file = SelectedParquetFile(path, [FieldPath("value", "--select")], formats, [])
-    for value in (b'{"a": 1}', b'{"a": 2.5, "b": [null]}', b'{"b": ["x"]}'):
-        file.write([ReadRecord("t", 0, 0, 1000, None, value, [])])
-    file.close()
+    with closing(SelectedParquetFile(path, [FieldPath("value", "--select")], formats, [])) as file:
+        for value in (b'{"a": 1}', b'{"a": 2.5, "b": [null]}', b'{"b": ["x"]}'):
+            file.write([ReadRecord("t", 0, 0, 1000, None, value, [])])
     assert pq.read_table(path)["value"].to_pylist() == [
         {"a": 1.0, "b": None},
         {"a": 2.5, "b": [None]},

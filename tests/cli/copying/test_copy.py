@@ -91,7 +91,7 @@ def test_topics_of_a_pattern_are_created_elsewhere_as_they_are(
     )
 
 
-def test_headers_say_whence_a_record_came(here: Here, embedded_broker: EmbeddedBroker, made: Made) -> None:
+def test_headers_name_the_source_of_a_record(here: Here, embedded_broker: EmbeddedBroker, made: Made) -> None:
     source, target = made(), made()
     fill(embedded_broker.bootstrap, source, 3)
     here("copy", source, "--to", target, "--source-headers")

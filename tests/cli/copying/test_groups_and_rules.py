@@ -113,7 +113,7 @@ def read_values(broker: EmbeddedBroker, topic: str, partition: int) -> dict[int,
     }
 
 
-def test_records_that_look_the_same_are_told_apart_by_headers_that_say_whence_they_came(
+def test_records_that_look_the_same_are_distinguished_by_headers_that_name_their_source(
     here: Here, embedded_broker: EmbeddedBroker, other_broker: EmbeddedBroker, made: Made
 ) -> None:
     source = made()

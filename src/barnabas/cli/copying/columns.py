@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 SOURCE_HEADERS = ("source.topic", "source.partition", "source.offset", "source.timestamp")
-"""The headers that say whence a record came; the timestamp in milliseconds since 1970."""
+"""The headers that name a record's source; the timestamp in milliseconds since 1970."""
 
 
 @frozen
@@ -68,7 +68,7 @@ def to_send(
 
 
 def with_source_headers(batch: pyarrow.RecordBatch) -> pyarrow.Array:
-    """The column of headers, with those behind the record's own that say whence it came."""
+    """The column of headers, with those behind the record's own that name its source."""
     import pyarrow
 
     compute = _compute()

@@ -21,7 +21,7 @@ _DEFAULT_EDITOR = "vi"
 
 
 class Editing:
-    """A context manager, at whose end the file is deleted if the letters were sent, and told of if not.
+    """A context manager. At its end the file is deleted if the letters were sent, and else named in a note.
     `told_from`: the options by which letters are read, which have to be the same to go on with a replay.
     Raises: UsageError, MissingExtraError."""
 
@@ -39,7 +39,7 @@ class Editing:
         self._given = (*sets, *computed, *told_from)
         self._changes = edits.sets_of(sets, computed)
         self._arguments = (tuple(sets), tuple(computed), tuple(told_from))
-        self._opens_editor = opens_editor
+        self.opens_editor = opens_editor
         self._edited = edited
         self._file: Path | None = None
         self._text = None if edited is None else _read(edited)
@@ -48,10 +48,6 @@ class Editing:
         """The first of them."""
         self.count = self.dropped = 0
         """How many letters are changed, and how many not sent."""
-
-    @property
-    def opens_editor(self) -> bool:
-        return self._opens_editor
 
     @property
     def digest(self) -> str | None:
@@ -64,7 +60,7 @@ class Editing:
     def apply(self, spool: LetterSpool) -> None:
         """Raises: UsageError; nothing is to be sent then."""
         before = spool.count()
-        if self._opens_editor and before:
+        if self.opens_editor and before:
             self._keep(self._in_editor(spool))
         elif self._text is not None:
             name = f"--edited {str(self._edited)!r}"

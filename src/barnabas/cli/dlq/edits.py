@@ -220,7 +220,7 @@ def _with_part(letter: Spooled, part: str, data: bytes | None) -> Spooled:
 
 
 def _set(document: Any, names: Sequence[str], value: Any) -> None:
-    """Raises: LookupError, TypeError, ValueError where there is no such place."""
+    """Raises: LookupError, TypeError, ValueError where the value has no such field."""
     inner: Any = document
     for name in names[:-1]:
         inner = inner[int(name) if isinstance(inner, list) else name]

@@ -28,7 +28,9 @@ class PartitionFiguresJson(TypedDict):
     bytes: Annotated[int, "Of keys, values and headers."]
     nulls: Annotated[int, "Records without a value."]
     keys: Annotated[int, "How many different ones."]
-    min_bytes: Annotated[int | None, "The smallest record's size; null without records, as those below."]
+    min_bytes: Annotated[
+        int | None, "The smallest record's size. All sizes are null if there are no records."
+    ]
     p50_bytes: Annotated[int | None, "The size that half of the records do not exceed."]
     p90_bytes: int | None
     p99_bytes: int | None
@@ -187,7 +189,7 @@ class OffsetRangeJson(TypedDict):
 class OffsetJson(TypedDict):
     topic: str
     partition: int
-    offset: Annotated[int | None, "Null if there is no such record."]
+    offset: Annotated[int | None, "Null if no record was found."]
     timestamp_ms: Annotated[int | None, "The record's, where the broker tells it."]
 
 

@@ -160,7 +160,7 @@ def verify(
     """Print which moves are done, and take the throttle off when all moves of the cluster are done.
 
     A state is done, moving, elsewhere (nothing moves, and the replicas are not where the file has them) or
-    missing (there is no such partition). The exit status is 0 if all are done, and 3 if not.
+    missing (the partition does not exist). The exit status is 0 if all are done, and 3 if not.
     """
     if (file is None) == (not partitions):
         raise UsageError("name topics, or give --file")
