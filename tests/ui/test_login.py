@@ -33,7 +33,7 @@ def test_a_user_who_may_read_changes_nothing(page: TestClient) -> None:
     assert "read only" in text
     answer = page.post("/topics", data={"name": "flights"}, auth=("ann", "a"))
     assert answer.status_code == 403
-    assert "ann may read" in answer.text
+    assert "ann has the role viewer" in answer.text
 
 
 def test_a_user_who_may_write_has_the_forms(page: TestClient) -> None:

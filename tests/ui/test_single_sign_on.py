@@ -144,7 +144,7 @@ def test_a_user_comes_back_to_the_page_that_was_asked_for_and_reads(page: TestCl
     assert "read only" in answer.text
     refused = page.post("/topics", data={"name": "flights"})
     assert refused.status_code == 403
-    assert "ann may read" in refused.text
+    assert "ann has the role viewer" in refused.text
 
 
 def test_who_is_in_a_group_that_may_write_has_the_forms(page: TestClient, issuer: Issuer) -> None:

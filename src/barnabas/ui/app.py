@@ -13,7 +13,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.sessions import SessionMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -23,7 +23,7 @@ from barnabas.ui.cluster_access import ClusterAccess
 from barnabas.ui.decoding import RecordDecoder
 from barnabas.ui.login import Login
 from barnabas.ui.pages import brokers, faults, groups, queries, records, schemas, topics
-from barnabas.ui.rendering import render
+from barnabas.ui.rendering import render, to
 from barnabas.ui.security import SecurityHeaders
 from barnabas.ui.settings import UiSettings
 from barnabas.values import frozen
@@ -119,7 +119,7 @@ def _allowed_hosts(settings: UiSettings) -> list[str]:
 
 
 async def _home(request: Request) -> Response:
-    return RedirectResponse("/topics")
+    return to(request, "/topics")
 
 
 async def _refused(request: Request, error: Exception) -> Response:

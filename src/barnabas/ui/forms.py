@@ -12,6 +12,7 @@ from starlette.responses import RedirectResponse
 
 from barnabas.errors import BarnabasError
 from barnabas.ui.cluster_access import ClusterAccess
+from barnabas.ui.rendering import to
 
 MOST_DIGITS = 18
 
@@ -39,7 +40,9 @@ async def changed(
             await access.renewed()
     except BarnabasError as error:
         request.session["told"] = ["error", str(error)]
-        form_was = urlsplit(request.headers.get("referer", back))
-        return RedirectResponse(form_was._replace(scheme="", netloc="").geturl() or back, 303)
+        form_was = urlsplit(request.headers.get("referer", ""))
+        if form_was.path.startswith("/") and not form_was.path.startswith("//"):
+            return RedirectResponse(form_was._replace(scheme="", netloc="").geturl(), 303)
+        return to(request, back)
     request.session["told"] = ["done", told]
-    return RedirectResponse(back, 303)
+    return to(request, back)

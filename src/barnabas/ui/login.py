@@ -9,10 +9,12 @@ from starlette.responses import PlainTextResponse
 
 from barnabas.registry_server.access import Users
 from barnabas.registry_server.rest.guard import BasicAuthentication
+from barnabas.ui.roles import Role
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+ROLES = {"read": Role.VIEWER, "write": Role.ADMIN}
 CHALLENGE = 'Basic realm="Barnabas", charset="UTF-8"'
 
 
@@ -33,5 +35,5 @@ class Login:
                 )
                 await refusal(scope, receive, send)
                 return
-            scope["ui.user"], scope["ui.role"] = user.name, user.role
+            scope["ui.user"], scope["ui.role"] = user.name, ROLES[user.role]
         await self._app(scope, receive, send)

@@ -12,9 +12,10 @@ from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, RedirectResponse
 
-from barnabas.ui.security import csrf_token, may_write, user_name
+from barnabas.ui.roles import Role
+from barnabas.ui.security import csrf_token, role_of, user_name
 from barnabas.values import frozen
 from barnabas.wording import counted
 
@@ -126,6 +127,16 @@ def _environment() -> Environment:
     return environment
 
 
+def base_path(request: Request) -> str:
+    """What is before the paths of the application, where it is served below a path."""
+    return request.scope.get("ui.base", request.scope.get("root_path", ""))
+
+
+def to(request: Request, path: str) -> RedirectResponse:
+    """Sends the browser to another page of this cluster."""
+    return RedirectResponse(request.scope.get("root_path", "") + path, 303)
+
+
 def fragment(template: str, **values: Any) -> str:
     """A piece of a page."""
     return _environment().get_template(template).render(**values)
@@ -135,6 +146,7 @@ def render(request: Request, template: str, *, status: int = 200, **values: Any)
     """A whole page."""
     access: ClusterAccess = request.app.state.access
     theme = request.cookies.get("theme", "")
+    role = role_of(request)
 
     def with_query(**changes: Any) -> str:
         """The page's own address with other parameters."""
@@ -145,6 +157,8 @@ def render(request: Request, template: str, *, status: int = 200, **values: Any)
         template,
         request=request,
         path=request.url.path,
+        root=request.scope.get("root_path", ""),
+        base=base_path(request),
         query=request.query_params,
         with_query=with_query,
         theme=theme if theme in THEMES else "",
@@ -152,7 +166,8 @@ def render(request: Request, template: str, *, status: int = 200, **values: Any)
         bootstrap=access.settings.client["bootstrap_servers"],
         problem=access.problem,
         csrf=csrf_token(request),
-        may_write=may_write(request),
+        may_operate=role >= Role.OPERATOR,
+        may_administer=role >= Role.ADMIN,
         user=user_name(request),
         may_log_out=request.scope.get("ui.may_log_out", False),
         told=request.session.pop("told", None),

@@ -14,6 +14,8 @@ from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from barnabas.ui.roles import Role
+
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -58,19 +60,24 @@ def user_name(request: Request) -> str | None:
     return request.scope.get("ui.user")
 
 
-def may_write(request: Request) -> bool:
-    """Whether changes are allowed at all, and to this user."""
-    return (
-        request.app.state.access.settings.allows_writes and request.scope.get("ui.role", "write") == "write"
-    )
+def role_of(request: Request) -> Role:
+    """What this user may do here. Where there are no users, everyone is an admin; without --allow-writes
+    everyone is a viewer."""
+    if not request.app.state.access.settings.allows_writes:
+        return Role.VIEWER
+    return request.scope.get("ui.role", Role.ADMIN)
 
 
-async def sent_form(request: Request) -> Mapping[str, str]:
-    """What a form that changes something says. Raises: HTTPException (403)."""
+async def sent_form(request: Request, needs: Role) -> Mapping[str, str]:
+    """The fields of a form that changes something, for which a user needs the role `needs`.
+    Raises: HTTPException (403)."""
     if not request.app.state.access.settings.allows_writes:
         raise HTTPException(403, "nothing can be changed here: the page was started without --allow-writes")
-    if not may_write(request):
-        raise HTTPException(403, f"{user_name(request)} may read, and change nothing")
+    role = role_of(request)
+    if role < needs:
+        raise HTTPException(
+            403, f"{user_name(request)} has the role {role.name.lower()}; this needs {needs.name.lower()}"
+        )
     return await sent_token(request)
 
 

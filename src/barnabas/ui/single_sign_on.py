@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from barnabas.ui.roles import Role
 from barnabas.ui.security import sent_token
 from barnabas.ui.settings import OidcSettings
 
@@ -45,7 +46,11 @@ class SingleSignOn:
             if user is None or user["until"] <= time.time():
                 await self._refusal(request)(scope, receive, send)
                 return
-            scope["ui.user"], scope["ui.role"], scope["ui.may_log_out"] = user["name"], user["role"], True
+            scope["ui.user"], scope["ui.role"], scope["ui.may_log_out"] = (
+                user["name"],
+                Role(user["role"]),
+                True,
+            )
         await self._app(scope, receive, send)
 
     @staticmethod
@@ -87,7 +92,7 @@ def login_routes(settings: OidcSettings) -> list[Route]:
         request.session.clear()
         request.session[USER_FIELD] = {
             "name": str(name),
-            "role": "write" if settings.may_write(claims) else "read",
+            "role": Role.ADMIN if settings.may_write(claims) else Role.VIEWER,
             "until": time.time() + SESSION_SECONDS,
         }
         return RedirectResponse(wanted if wanted.startswith("/") and wanted[1:2] != "/" else "/", 303)

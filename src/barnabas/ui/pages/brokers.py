@@ -16,6 +16,7 @@ from barnabas.ui.cluster_access import ClusterAccess
 from barnabas.ui.figures import Folder
 from barnabas.ui.forms import changed
 from barnabas.ui.rendering import paged, render
+from barnabas.ui.roles import Role
 from barnabas.ui.security import sent_form
 
 
@@ -51,7 +52,7 @@ async def broker(request: Request) -> Response:
 
 
 async def change_setting(request: Request) -> Response:
-    form = await sent_form(request)
+    form = await sent_form(request, Role.ADMIN)
     access: ClusterAccess = request.app.state.access
     node = str(request.path_params["node"])
     value = None if form.get("to") == "default" else form.get("value", "")

@@ -16,6 +16,7 @@ from barnabas.testing.fault_control import FaultControl
 from barnabas.ui.cluster_access import ClusterAccess
 from barnabas.ui.forms import changed, number
 from barnabas.ui.rendering import render
+from barnabas.ui.roles import Role
 from barnabas.ui.security import sent_form
 
 # A hook needs a program that answers; a proxy and a broker alike do the others.
@@ -32,7 +33,7 @@ async def faults(request: Request) -> Response:
 
 
 async def add(request: Request) -> Response:
-    form = await sent_form(request)
+    form = await sent_form(request, Role.ADMIN)
     control = _control(request)
     effect = form.get("effect", "")
     milliseconds = number(form, "ms", -1)
@@ -55,7 +56,7 @@ async def add(request: Request) -> Response:
 
 async def switch(request: Request) -> Response:
     """One of the switches, which `do` names."""
-    form = await sent_form(request)
+    form = await sent_form(request, Role.ADMIN)
     control = _control(request)
     rule_id = form.get("id", "")
     switches: dict[str, tuple[Callable[[], Any], str]] = {

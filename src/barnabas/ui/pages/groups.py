@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from barnabas.client.admin.types import GroupDescription, OffsetSpec
@@ -20,7 +20,8 @@ from barnabas.ui.figures import GroupSummary
 from barnabas.ui.forms import changed, number
 from barnabas.ui.pages.records import milliseconds
 from barnabas.ui.reading import RecordReader
-from barnabas.ui.rendering import paged, render, segment
+from barnabas.ui.rendering import paged, render, segment, to
+from barnabas.ui.roles import Role
 from barnabas.ui.security import sent_form
 
 PROTOCOL_OF_CONSUMERS = "consumer"
@@ -110,7 +111,7 @@ async def preview(request: Request) -> Response:
 
 
 async def reset(request: Request) -> Response:
-    form = await sent_form(request)
+    form = await sent_form(request, Role.OPERATOR)
     access: ClusterAccess = request.app.state.access
     figures = await _figures(request)
     # What the preview showed, and not what the same words would mean by now.
@@ -133,13 +134,13 @@ async def reset(request: Request) -> Response:
 
 
 async def delete(request: Request) -> Response:
-    form = await sent_form(request)
+    form = await sent_form(request, Role.OPERATOR)
     access: ClusterAccess = request.app.state.access
     figures = await _figures(request)
     back = f"/group?id={segment(figures.group_id)}"
     if form.get("confirmed") != figures.group_id:
         request.session["told"] = ["error", f"To delete {figures.group_id}, type its name."]
-        return RedirectResponse(back, 303)
+        return to(request, back)
     return await changed(
         request, access.admin.delete_groups([figures.group_id]), "/groups", f"{figures.group_id} was deleted"
     )

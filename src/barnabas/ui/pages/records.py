@@ -22,6 +22,7 @@ from barnabas.ui.forms import changed, number
 from barnabas.ui.pages.topics import described_topic
 from barnabas.ui.reading import Place, RecordReader, RecordSearch
 from barnabas.ui.rendering import fragment, render, segment
+from barnabas.ui.roles import Role
 from barnabas.ui.security import sent_form
 
 MOST_RECORDS = 500
@@ -44,13 +45,14 @@ async def tail(request: Request) -> Response:
     query = dict(request.query_params)
     search = _search(query)
     reader = _reader(request, topic, query.get("partition", ""))
+    root = request.scope.get("root_path", "")
 
     async def events() -> AsyncGenerator[str]:
         is_ready = False
         async with contextlib.aclosing(reader.tail()) as tailed:
             async for shown, skipped in tailed:
                 rows = [
-                    fragment("record_row.html", record=record)
+                    fragment("record_row.html", record=record, root=root)
                     for record in shown
                     if not search.wanted or record.has(search.wanted, search.where)
                 ]
@@ -75,7 +77,7 @@ async def record(request: Request) -> Response:
 
 
 async def produce(request: Request) -> Response:
-    form = await sent_form(request)
+    form = await sent_form(request, Role.OPERATOR)
     access: ClusterAccess = request.app.state.access
     name = request.path_params["topic"]
     try:

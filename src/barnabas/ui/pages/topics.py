@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from barnabas.client.admin.types import (
@@ -21,7 +21,8 @@ from barnabas.client.admin.types import (
 from barnabas.types import TopicPartition
 from barnabas.ui.cluster_access import ClusterAccess, succeeded
 from barnabas.ui.forms import changed, number
-from barnabas.ui.rendering import paged, render, segment
+from barnabas.ui.rendering import paged, render, segment, to
+from barnabas.ui.roles import Role
 from barnabas.ui.security import sent_form
 
 SORTINGS = ("name", "partitions", "size", "rate", "groups", "lag")
@@ -123,7 +124,7 @@ async def settings(request: Request) -> Response:
 
 
 async def change_setting(request: Request) -> Response:
-    form = await sent_form(request)
+    form = await sent_form(request, Role.ADMIN)
     name = request.path_params["topic"]
     access: ClusterAccess = request.app.state.access
     value = None if form.get("to") == "default" else form.get("value", "")
@@ -135,7 +136,7 @@ async def change_setting(request: Request) -> Response:
 
 
 async def create(request: Request) -> Response:
-    form = await sent_form(request)
+    form = await sent_form(request, Role.ADMIN)
     name = form.get("name", "").strip()
     access: ClusterAccess = request.app.state.access
     wanted = NewTopic(
@@ -149,12 +150,12 @@ async def create(request: Request) -> Response:
 
 
 async def delete(request: Request) -> Response:
-    form = await sent_form(request)
+    form = await sent_form(request, Role.ADMIN)
     name = request.path_params["topic"]
     access: ClusterAccess = request.app.state.access
     if form.get("confirmed") != name:
         request.session["told"] = ["error", f"To delete {name}, type its name."]
-        return RedirectResponse(f"/topics/{segment(name)}", 303)
+        return to(request, f"/topics/{segment(name)}")
     return await changed(request, access.admin.delete_topics([name]), "/topics", f"{name} was deleted")
 
 
