@@ -87,6 +87,11 @@ pub trait Courier: Send + 'static {
     fn line(&self) -> Option<Self::Line>;
     /// So many requests may be under way at once.
     fn max_in_flight(&self) -> usize;
+    /// Whether there may be something to send.
+    fn has_waiting(&self) -> bool {
+        true
+    }
+    /// Sends the next request.
     fn send(&mut self) -> Departure<Self::Request>;
     /// Puts what has come behind `received`; whether the connection goes on.
     fn receive(&mut self, received: &mut Vec<u8>) -> bool;
@@ -148,7 +153,7 @@ impl<R> Loan<R> {
         self.step(Step::Leave);
     }
 
-    /// Whether what waits has left, or nothing waits. What left in part is for the owner, too.
+    /// Whether the next request has left, or nothing waits. What left in part is for the owner, too.
     pub fn send_by(&mut self, courier: &mut impl Courier<Request = R>) -> bool {
         match courier.send() {
             Departure::Sent(request) => {

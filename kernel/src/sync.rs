@@ -24,6 +24,8 @@ pub enum Fault {
     ThreadIsForgotten,
     /// What the borrower was to send is forgotten when the loan is taken back.
     OrderIsForgotten,
+    /// What may not leave yet is left to nobody.
+    RestIsForgotten,
     /// What came in bytes when the loan was taken back is dropped.
     BytesAreDropped,
     /// A thread that ends by a panic says nothing.

@@ -24,26 +24,27 @@ TOPIC = "t"
 TOPIC_ID = bytes(range(16))
 LAST_SEQUENCE = 2**31 - 1
 SECONDS = 30.0
+LEADER_ID = 4
 
 
 class Broker:
-    """The other end of a connection that one partition's batches leave on."""
+    """The other end of a connection that the batches of one leader's partitions leave on."""
 
     def __init__(self, version: int) -> None:
         self.version = version
-        ours, self.socket = socket.socketpair()
+        self.ours, self.socket = socket.socketpair()
         self.socket.settimeout(SECONDS)
-        data = ProduceRequest.PartitionProduceData(index=0, records=b"")
+
+    def target(self, partition: int) -> DirectTarget:
+        data = ProduceRequest.PartitionProduceData(index=partition, records=b"")
         topic = ProduceRequest.TopicProduceData(name=TOPIC, partition_data=[data])
         request = ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[topic])
-        frame = encode_request(request, version, 0, "client")
-        self.target = DirectTarget(ours.fileno(), frame, TOPIC, 0, TOPIC_ID if version == 13 else None)
-        ours.close()
+        frame = encode_request(request, self.version, 0, "client")
+        return DirectTarget(frame, TOPIC, partition, TOPIC_ID if self.version == 13 else None)
 
     def close(self) -> None:
-        """The target has its own descriptor."""
         self.socket.close()
-        del self.target
+        self.ours.close()
 
     def receive(self) -> tuple[int, ProduceRequest]:
         """A request and its correlation id."""
@@ -53,6 +54,7 @@ class Broker:
         return header.correlation_id, request
 
     def answer(self, correlation_id: int, base_offset: int, **fields: Any) -> None:
+        """That the batch was taken, where `fields` of the partition say nothing else."""
         self.socket.sendall(self.answer_frame(correlation_id, base_offset, **fields))
 
     def answer_frame(
@@ -78,7 +80,7 @@ class Broker:
         return received
 
 
-def accumulator_with(waker: Waker) -> Accumulator:
+def accumulator_with(waker: Waker, *, lingers: bool = False) -> Accumulator:
     made = Accumulator(
         batch_size=1000,
         buffer_memory=1 << 20,
@@ -87,13 +89,25 @@ def accumulator_with(waker: Waker) -> Accumulator:
         compression_level=None,
         partitioner="murmur2",
         wake=waker,
+        lingers=lingers,
     )
-    made.set_partition_count(TOPIC, 2)
+    made.set_partition_count(TOPIC, 3)
     return made
 
 
-def lend(accumulator: Accumulator, broker: Broker, *, sequence: int = 0, max_in_flight: int = 5) -> None:
-    accumulator.lend(broker.target, (7, 1, sequence), 10, max_in_flight=max_in_flight, reads_answers=True)
+def lend(
+    accumulator: Accumulator,
+    broker: Broker,
+    *,
+    sequence: int = 0,
+    max_in_flight: int = 5,
+    partitions: tuple[int, ...] = (0,),
+    leader_id: int = LEADER_ID,
+) -> None:
+    seats = [(broker.target(partition), (7, 1, sequence)) for partition in partitions]
+    accumulator.lend(
+        leader_id, broker.ours.fileno(), seats, 10, max_in_flight=max_in_flight, reads_answers=True
+    )
 
 
 def wait_until_woken(waker: Waker) -> None:

@@ -17,7 +17,15 @@ from barnabas.protocol.messages.produce import ProduceRequest, ProduceResponse
 if sys.platform == "win32":
     pytest.skip("there is no direct sending on Windows", allow_module_level=True)
 
-from tests.kernel.direct_broker import SECONDS, TOPIC, Broker, accumulator_with, lend, wait_until_woken
+from tests.kernel.direct_broker import (
+    LEADER_ID,
+    SECONDS,
+    TOPIC,
+    Broker,
+    accumulator_with,
+    lend,
+    wait_until_woken,
+)
 
 LAST_SEQUENCE = 2**31 - 1
 
@@ -68,16 +76,17 @@ def test_batches_are_delivered_one_after_the_other_without_a_loop(
         broker.answer(correlation_id, 100 + number)
         assert delivery.result(SECONDS).offset == 100 + number
     # Waits until the last answer is dealt with, which is a moment after its delivery is known.
-    seconds, exchanges = accumulator.direct_figures()
+    seconds, exchanges = accumulator.direct_figures(LEADER_ID)
     assert accumulator.buffered_records == 0
     assert accumulator.buffered_bytes == 0
     assert not waker.is_due
-    assert (seconds, exchanges.count, exchanges.records) == (0, 5, 5)
-    back = accumulator.take_back()
+    assert seconds == 0
+    assert [(seat, of_seat.count, of_seat.records) for seat, of_seat in exchanges] == [(0, 5, 5)]
+    back = accumulator.take_back(LEADER_ID)
     assert back is not None
     assert (back.correlation_id, back.sent, back.unsent, back.received) == (14, [], b"", b"")
     # Those that were told of before are not told of again.
-    assert (back.records_delivered, back.exchanges.count) == (5, 0)
+    assert (back.records_delivered, back.exchanges) == ([(0, 5)], [])
 
 
 def test_sequences_go_on_and_begin_again_at_their_end(accumulator: Accumulator, broker: Broker) -> None:
@@ -107,13 +116,13 @@ def test_as_many_are_under_way_as_may_be_and_come_back_in_their_order(
     assert broker.receive()[0] == 13
     assert left[0][0].result(SECONDS).offset == 50
     assert not waker.is_due
-    back = accumulator.take_back()
+    back = accumulator.take_back(LEADER_ID)
     assert back is not None
     assert back.correlation_id == 13
-    assert [correlation_id for _, correlation_id, *_ in back.sent] == [11, 12, 13]
+    assert [correlation_id for _, _, correlation_id, *_ in back.sent] == [11, 12, 13]
     assert [batch.record_count for batch, *_ in back.sent] == [1, 1, 1]
-    assert (back.exchanges.count, back.exchanges.records) == (1, 1)
-    assert accumulator.take_back() is None
+    assert [(seat, of_seat.count, of_seat.records) for seat, of_seat in back.exchanges] == [(0, 1, 1)]
+    assert accumulator.take_back(LEADER_ID) is None
 
 
 def test_what_comes_while_no_more_may_be_under_way_gathers_into_one_batch(
@@ -143,7 +152,7 @@ def test_what_has_gathered_to_more_than_a_small_batch_is_left_to_the_loop(
     wait_until_woken(waker)
     assert first.result(SECONDS).offset == 7
     assert not any(delivery.done() for delivery in deliveries)
-    back = accumulator.take_back()
+    back = accumulator.take_back(LEADER_ID)
     assert back is not None
     assert (back.correlation_id, back.sent) == (10, [])
     batches = iter(lambda: accumulator.drain(TOPIC, 0), None)
@@ -157,7 +166,7 @@ def test_the_loop_hears_of_what_has_gathered_when_it_takes_the_connection_back(
     leave(accumulator, broker, b"first")
     append(accumulator, b"second")
     assert not waker.is_due
-    assert accumulator.take_back() is not None
+    assert accumulator.take_back(LEADER_ID) is not None
     assert waker.is_due
     batch = accumulator.drain(TOPIC, 0)
     assert batch is not None
@@ -200,10 +209,10 @@ def test_an_answer_out_of_the_ordinary_is_left_to_the_loop(
     broker.socket.sendall(frame)
     wait_until_woken(waker)
     assert not delivery.done()
-    back = accumulator.take_back()
+    back = accumulator.take_back(LEADER_ID)
     assert back is not None
     assert back.received == frame
-    [(batch, correlation_id, *_)] = back.sent
+    [(batch, _, correlation_id, *_)] = back.sent
     assert (batch.record_count, correlation_id) == (1, 10)
 
 
@@ -220,7 +229,7 @@ def test_what_somebody_has_to_be_told_of_in_python_is_left_to_the_loop(
     assert first.result(SECONDS).offset == 0
     assert not second.done()
     assert not reports
-    back = accumulator.take_back()
+    back = accumulator.take_back(LEADER_ID)
     assert back is not None
     assert back.received == frames[1]
     [(batch, *_)] = back.sent
@@ -233,7 +242,7 @@ def test_the_end_of_the_connection_is_told_also_while_nothing_is_under_way(
     lend(accumulator, broker)
     broker.socket.close()
     wait_until_woken(waker)
-    back = accumulator.take_back()
+    back = accumulator.take_back(LEADER_ID)
     assert back is not None
     assert (back.correlation_id, back.sent) == (9, [])
 
@@ -243,7 +252,7 @@ def test_the_loop_has_the_connection_as_soon_as_it_takes_it_back(
 ) -> None:
     lend(accumulator, broker)
     delivery = append(accumulator, b"v")
-    accumulator.take_back()
+    accumulator.take_back(LEADER_ID)
     broker.answer(broker.receive()[0], 0)
     append(accumulator, b"next")
     wait_until_woken(waker)
@@ -277,7 +286,7 @@ def test_noise_decides_nothing(noise: bytes) -> None:
     lend(accumulator, broker)
     delivery = append(accumulator, b"v")
     broker.socket.sendall(noise)
-    broker.socket.close()
+    broker.close()
     wait_until_woken(waker)
     assert not delivery.done()
     accumulator.end_direct()

@@ -14,7 +14,15 @@ from barnabas._kernel import Accumulator, EventQueue, MessageSender, Waker
 if sys.platform == "win32":
     pytest.skip("there is no direct sending on Windows", allow_module_level=True)
 
-from tests.kernel.direct_broker import SECONDS, TOPIC, Broker, accumulator_with, lend, wait_until_woken
+from tests.kernel.direct_broker import (
+    LEADER_ID,
+    SECONDS,
+    TOPIC,
+    Broker,
+    accumulator_with,
+    lend,
+    wait_until_woken,
+)
 from tests.kernel.sent_records import Bench
 
 
@@ -102,7 +110,7 @@ def test_a_listener_of_events_has_the_answer_left_to_the_loop(
     broker.answer(correlation_id, 7)
     wait_until_woken(waker)
     assert (len(events), heard) == (0, [])
-    back = accumulator.take_back()
+    back = accumulator.take_back(LEADER_ID)
     assert back is not None
     [(batch, *_)] = back.sent
     assert batch.needs_python

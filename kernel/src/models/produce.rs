@@ -30,6 +30,9 @@ struct Model {
     records: StdArc<StdMutex<Records>>,
     owner: Sleeper,
     answers: bool,
+    /// A request has one record, as where each is of another partition.
+    one_by_one: bool,
+    max_in_flight: usize,
     /// The request that is answered by what is not for the borrower.
     foreign: u8,
     /// What comes while nobody may read.
@@ -47,7 +50,11 @@ impl Courier for Model {
     }
 
     fn max_in_flight(&self) -> usize {
-        2
+        self.max_in_flight
+    }
+
+    fn has_waiting(&self) -> bool {
+        !self.records.lock().unwrap().waiting.is_empty()
     }
 
     fn send(&mut self) -> Departure<Request> {
@@ -59,7 +66,8 @@ impl Courier for Model {
                 return Departure::NothingWaits;
             }
             records.next_request += 1;
-            (records.next_request, std::mem::take(&mut records.waiting))
+            let count = if self.one_by_one { 1 } else { records.waiting.len() };
+            (records.next_request, records.waiting.drain(..count).collect())
         };
         if self.answers {
             self.wire.answer(if request.0 == self.foreign { FOREIGN } else { request.0 });
@@ -93,6 +101,8 @@ impl Model {
             records: StdArc::default(),
             owner: Sleeper::default(),
             answers,
+            one_by_one: false,
+            max_in_flight: 2,
             foreign: 0,
             late: None,
         }
@@ -146,8 +156,7 @@ impl Model {
 }
 
 /// A caller's thread hands two records over while the owner takes the loan back.
-fn takes_back(answers: bool) {
-    let model = Model::new(answers);
+fn takes_back(model: Model) {
     let lent = Arc::new(Lent::new(model.owner.clone()));
     model.lend(&lent);
     let caller = {
@@ -203,6 +212,21 @@ fn settles() {
     lent.end();
 }
 
+/// What lingered leaves at a flush, a request for each partition, although only one may be under way.
+fn flushes() {
+    let model = Model { one_by_one: true, max_in_flight: 1, ..Model::new(true) };
+    let lent = Arc::new(Lent::new(model.owner.clone()));
+    model.lend(&lent);
+    for record in [1, 2] {
+        model.records.lock().unwrap().waiting.push(record);
+        assert!(lent.holds(|_| true));
+    }
+    assert!(lent.send(|_| true));
+    model.owner.wait(|| model.records.lock().unwrap().settled.len() == 2);
+    model.assert_nothing_is_lost(&[], 2);
+    lent.end();
+}
+
 /// After a panic the owner has everything back, and the next loan goes on.
 fn panics(place: &'static str) {
     let model = Model::new(true);
@@ -252,12 +276,18 @@ fn closes() {
 
 #[test]
 fn nothing_is_lost_when_the_loan_is_taken_back() {
-    explore(|| takes_back(true));
+    explore(|| takes_back(Model::new(true)));
 }
 
 #[test]
 fn nothing_is_lost_when_no_answer_comes() {
-    explore(|| takes_back(false));
+    explore(|| takes_back(Model::new(false)));
+}
+
+#[test]
+fn nothing_is_lost_of_several_partitions_when_the_loan_is_taken_back() {
+    explore(|| takes_back(Model { one_by_one: true, max_in_flight: 1, ..Model::new(true) }));
+    explore(|| takes_back(Model { one_by_one: true, ..Model::new(true) }));
 }
 
 #[test]
@@ -268,6 +298,11 @@ fn what_lingers_is_looked_after() {
 #[test]
 fn every_record_is_settled() {
     explore(settles);
+}
+
+#[test]
+fn what_may_not_leave_at_once_leaves_with_the_answers() {
+    explore(flushes);
 }
 
 #[test]
@@ -289,7 +324,8 @@ fn nothing_is_lost_at_the_end() {
 find! {
     what_was_left_and_is_used_is_found: UsesWhatItLeft in leaves;
     bytes_that_are_dropped_are_found: BytesAreDropped in leaves;
-    an_order_that_is_forgotten_is_found: OrderIsForgotten in || takes_back(false);
+    an_order_that_is_forgotten_is_found: OrderIsForgotten in || takes_back(Model::new(false));
+    a_rest_that_is_forgotten_is_found: RestIsForgotten in flushes;
     what_lingers_and_is_looked_for_too_soon_is_found: LooksTooSoon in lingers;
     a_signal_that_is_lost_is_found: SignalIsClearedFirst in settles;
     a_thread_that_ended_and_counts_as_running_is_found: ThreadIsForgotten in || panics("settling");

@@ -35,10 +35,22 @@ impl<C: Courier, W> State<C, W> {
         if is_ours { self.courier.as_ref()?.line() } else { None }
     }
 
-    /// Whether what waits has left, or nothing waits.
+    /// Sends what waits, as far as it may be under way; the thread goes on with the rest. Whether the owner need not.
     fn send(&mut self) -> bool {
-        let Self { loan, courier: Some(courier), .. } = self else { return false };
-        loan.is_lent() && loan.send_by(courier)
+        let Self { loan, courier: Some(courier), is_due, .. } = self else { return false };
+        while loan.is_lent() {
+            if !courier.has_waiting() {
+                return true;
+            }
+            if loan.under_way().len() >= courier.max_in_flight() {
+                *is_due = courier.line().is_some() && !has(Fault::RestIsForgotten);
+                return *is_due || has(Fault::RestIsForgotten);
+            }
+            if !loan.send_by(courier) {
+                return false;
+            }
+        }
+        false
     }
 
     fn take_in(&mut self) {
@@ -48,7 +60,7 @@ impl<C: Courier, W> State<C, W> {
     }
 }
 
-/// `O`: wakes the owner, to take the loan back, or to send what waits itself.
+/// `O`: wakes the owner, to take the loan back, or to send what waits itself. A clone is of the same connection.
 pub struct Lent<C: Courier, W, O> {
     shared: Arc<Shared<C, W, O>>,
 }
@@ -77,6 +89,12 @@ impl<C: Courier, W, O: Wake> Shared<C, W, O> {
     }
 }
 
+impl<C: Courier, W, O> Clone for Lent<C, W, O> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared) }
+    }
+}
+
 impl<C: Courier, W: Wait<C::Line>, O: Wake> Lent<C, W, O> {
     pub fn new(owner: O) -> Self {
         let state = State { loan: Loan::default(), courier: None, is_due: false, orders: None };
@@ -102,10 +120,11 @@ impl<C: Courier, W: Wait<C::Line>, O: Wake> Lent<C, W, O> {
         Ok(())
     }
 
-    /// Has what waits sent, now or by the thread; whether the owner need not. `is_for`: whether this courier is who can.
-    pub fn send(&self, is_for: impl FnOnce(&C) -> bool) -> bool {
+    /// Has what waits sent, now or by the thread; whether the owner need not. `is_for` tells the courier what waits, and
+    /// whether it is the one who can send that.
+    pub fn send(&self, is_for: impl FnOnce(&mut C) -> bool) -> bool {
         let mut state = lock(&self.shared.state);
-        if !(state.loan.is_lent() && state.courier.as_ref().is_some_and(is_for)) {
+        if !(state.loan.is_lent() && state.courier.as_mut().is_some_and(is_for)) {
             return false;
         }
         if state.loan.under_way().is_empty() {
@@ -118,10 +137,10 @@ impl<C: Courier, W: Wait<C::Line>, O: Wake> Lent<C, W, O> {
         true
     }
 
-    /// Whether this courier could send what waits.
-    pub fn holds(&self, is_for: impl FnOnce(&C) -> bool) -> bool {
-        let state = lock(&self.shared.state);
-        state.loan.is_lent() && state.courier.as_ref().is_some_and(is_for)
+    /// As `send`, but sends nothing yet.
+    pub fn holds(&self, is_for: impl FnOnce(&mut C) -> bool) -> bool {
+        let mut state = lock(&self.shared.state);
+        state.loan.is_lent() && state.courier.as_mut().is_some_and(is_for)
     }
 
     /// Ends a loan; None where there is none.

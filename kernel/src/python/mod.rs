@@ -93,10 +93,13 @@ mod _kernel {
     use super::produce::delivery::Delivery;
     #[cfg(unix)]
     #[pymodule_export]
-    use super::produce::direct_answers::{DirectReturn, Exchanges};
+    use super::produce::direct_answers::DirectReturn;
     #[cfg(unix)]
     #[pymodule_export]
     use super::produce::direct_send::DirectTarget;
+    #[cfg(unix)]
+    #[pymodule_export]
+    use super::produce::leader_courier::Exchanges;
     #[pymodule_export]
     use super::produce::producer_batch::ProducerBatch;
     #[pymodule_export]

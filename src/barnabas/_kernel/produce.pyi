@@ -180,12 +180,12 @@ class BatchBytes:
 
 @final
 class DirectTarget:
-    """A partition that records can be sent to directly, see `Accumulator.lend`, and how. `socket` is
-    duplicated; `request` is the frame of a Produce request, of version 9 or later, for this partition alone
-    and with empty records. `topic_id` where that is what answers name the topic by. Not there on Windows."""
+    """A partition that records can be sent to directly, see `Accumulator.lend`, and how. `request` is the
+    frame of a Produce request, of version 9 or later, for this partition alone and with empty records.
+    `topic_id` where that is what answers name the topic by. Not there on Windows."""
 
     def __new__(
-        cls, socket: int, request: Buffer, topic: str, partition: int, topic_id: Buffer | None = None
+        cls, request: Buffer, topic: str, partition: int, topic_id: Buffer | None = None
     ) -> DirectTarget: ...
 
 @final
@@ -215,15 +215,16 @@ class DirectReturn:
     def correlation_id(self) -> int:
         """Of the last request, or the one before the first if there was none."""
     @property
-    def records_delivered(self) -> int:
-        """In this loan, without the loop."""
+    def records_delivered(self) -> list[tuple[int, int]]:
+        """In this loan, without the loop, by seat where there were any."""
     @property
-    def exchanges(self) -> Exchanges:
+    def exchanges(self) -> list[tuple[int, Exchanges]]:
         """As `Accumulator.direct_figures` gives them."""
     @property
-    def sent(self) -> list[tuple[ProducerBatch, int, float, int, int]]:
-        """The batches that were sent and not answered, the oldest first: each with the correlation id of its
-        request, the seconds since that was sent, the batch's bytes and the request's."""
+    def sent(self) -> list[tuple[ProducerBatch, int, int, float, int, int]]:
+        """The batches that were sent and not answered, the oldest first: each with its partition's seat, the
+        correlation id of its request, the seconds since that was sent, the batch's bytes and the
+        request's."""
     @property
     def unsent(self) -> bytes:
         """What is yet to be written of the last request."""
@@ -321,33 +322,35 @@ class Accumulator:
         were. Their memory is released only by `release`. For the end of a producer."""
     def lend(
         self,
-        target: DirectTarget,
-        place: tuple[int, int, int],
+        leader_id: int,
+        descriptor: int,
+        seats: list[tuple[DirectTarget, tuple[int, int, int]]],
         correlation_id: int,
         *,
         max_in_flight: int = 1,
         reads_answers: bool = False,
     ) -> None:
-        """Lends a connection: `append` sends the next batches itself in place of waking anyone. They are
-        those of this partition that are its only one, and small, while fewer than `max_in_flight` are not
-        answered. `place`: producer id, epoch and base sequence of the first, which has this correlation id.
+        """Lends the connection to a leader, whose socket's `descriptor` is duplicated for as long: `append` sends the next batches itself in place of waking anyone.
+        They are those of these partitions that are their partition's only one, and small, while fewer than
+        `max_in_flight` are not answered. Each partition comes with the producer id, epoch and base sequence
+        of its next batch; the first request has this correlation id.
 
         With `reads_answers` a thread of the accumulator's reads the answers, decides the batches and
         releases them. It wakes with the Waker when there is anything else on the socket, or somebody has to
         be told of a batch in Python.
 
         Raises: OSError where the system has no more threads or descriptors. Not there on Windows."""
-    def take_back(self) -> DirectReturn | None:
-        """Ends what `lend` began; None where nothing is lent. Not there on Windows."""
+    def take_back(self, leader_id: int) -> DirectReturn | None:
+        """Ends what `lend` began; None where this leader's connection is not lent. Not there on Windows."""
     def send_lingering(self) -> bool:
-        """Sends what lingers at the partition whose connection is lent. False where nothing is lent, or where
-        the loop has to do it. Any thread."""
+        """Sends all that waits on the connections that are lent. False where none is, or where any of it is
+        for the loop to send. Any thread."""
     def end_direct(self) -> None:
-        """Ends the thread that reads answers, if there is one. Nothing is lent afterwards. Not there on
+        """Ends the threads that read answers, if there are any. Nothing is lent afterwards. Not there on
         Windows."""
-    def direct_figures(self) -> tuple[float, Exchanges]:
-        """The seconds that a batch has been under way without an answer, 0 if none is; and what was delivered
-        since this or `take_back` was called last. Not there on Windows."""
+    def direct_figures(self, leader_id: int) -> tuple[float, list[tuple[int, Exchanges]]]:
+        """The seconds that a batch has been under way without an answer, 0 if none is; and, by seat, what was
+        delivered since this or `take_back` was called last. Not there on Windows."""
     @property
     def has_sent_directly(self) -> bool:
         """Whether a batch was sent and not answered. Not there on Windows."""

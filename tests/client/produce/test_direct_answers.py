@@ -29,8 +29,8 @@ TIMEOUT = 60.0
 
 def reads_answers(producer: Producer) -> bool:
     direct = producer._core._sender._direct
-    lent = None if direct is None else direct._lent
-    return lent is not None and lent.connection.lending._lends_reading
+    lent = [] if direct is None else direct._lent.values()
+    return any(each.connection.lending._lends_reading for each in lent)
 
 
 def warm_up(producer: Producer, topic: str, eventually: Eventually) -> int:

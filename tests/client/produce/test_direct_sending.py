@@ -24,7 +24,7 @@ TIMEOUT = 60.0
 
 def may_send_directly(producer: Producer) -> bool:
     direct = producer._core._sender._direct
-    return direct is not None and direct._lent is not None
+    return direct is not None and bool(direct._lent)
 
 
 def has_sent_directly(producer: Producer) -> bool:
@@ -304,6 +304,40 @@ def test_what_lingers_leaves_at_a_flush_without_the_loop(
             with hurried(producer):
                 assert delivery.result(TIMEOUT).offset == number + 1
     assert values_of(read_topic(broker, topic)) == [b"first", *(b"%d" % number for number in range(20))]
+
+
+def test_keys_over_partitions_and_leaders_leave_at_a_flush_without_the_loop(
+    make_topic: MakeTopic, read_topic: ReadTopic, eventually: Eventually
+) -> None:
+    with EmbeddedBroker(nodes=3) as three, Producer(three.bootstrap, linger_ms=60_000) as producer:
+        topic = make_topic(three, 6)
+        keep_lent(producer)
+        direct = producer._core._sender._direct
+        assert direct is not None
+
+        def is_all_lent() -> bool:
+            # One at a time, so that each answer leaves nothing to do.
+            for partition in range(6):
+                delivery = producer.send(topic, b"warm", partition=partition)
+                with hurried(producer):
+                    delivery.result(TIMEOUT)
+            return sum(len(lent.seats) for lent in direct._lent.values()) == 6
+
+        eventually(is_all_lent)
+        assert len(direct._lent) == 3
+        before = len(read_topic(three, topic))
+        is_over = threading.Event()
+        producer._loop.call(lambda: is_over.wait(TIMEOUT))
+        deliveries = [producer.send(topic, b"%d" % number, key=b"%d" % number) for number in range(40)]
+        assert not has_sent_directly(producer)
+        with hurried(producer):
+            assert has_sent_directly(producer)
+            is_over.set()
+            partitions = {delivery.result(TIMEOUT).partition for delivery in deliveries}
+        assert partitions == set(range(6))
+        messages = read_topic(three, topic)
+        assert len(messages) == before + 40
+        assert {message.value() for message in messages} == {b"warm", *(b"%d" % n for n in range(40))}
 
 
 def test_what_lingers_and_nobody_flushes_leaves_in_its_time(

@@ -16,15 +16,19 @@ use crate::producing::{Appended, Front, Refused, Settings, Waiting};
 use crate::python::objects::errors::{codec_and_level, invalid_record, no_such_partition, record_too_large};
 use crate::python::objects::input::{InputBytes, InputHeaders};
 #[cfg(unix)]
+use crate::python::os::sockets::duplicate;
+#[cfg(unix)]
 use crate::python::os::waker::{Signal, Waker};
 use crate::python::produce::arrow_in::RowBatches;
 use crate::python::produce::arrow_rows::RowsToAppend;
 use crate::python::produce::builder::MAX_RECORD_BYTES;
 use crate::python::produce::delivery::{Batches, Delivery, TopicName};
 #[cfg(unix)]
-use crate::python::produce::direct_answers::{DirectReturn, DirectSend, Exchanges};
+use crate::python::produce::direct_answers::{DirectReturn, DirectSend};
 #[cfg(unix)]
-use crate::python::produce::direct_send::{DirectTarget, Terms};
+use crate::python::produce::direct_send::{DirectTarget, Seat, Terms};
+#[cfg(unix)]
+use crate::python::produce::leader_courier::Exchanges;
 use crate::python::produce::producer_batch::{ClosedBatch, ProducerBatch};
 use crate::python::produce::shared_queues::SharedQueues;
 #[cfg(unix)]
@@ -417,30 +421,37 @@ impl Accumulator {
     }
 
     #[cfg(unix)]
-    #[pyo3(signature = (target, place, correlation_id, *, max_in_flight=1, reads_answers=false))]
+    #[pyo3(signature = (leader_id, descriptor, seats, correlation_id, *, max_in_flight=1, reads_answers=false))]
     fn lend(
         &self,
-        target: &Bound<'_, DirectTarget>,
-        place: (i64, i16, i32),
+        leader_id: i32,
+        descriptor: i32,
+        seats: Vec<(Bound<'_, DirectTarget>, (i64, i16, i32))>,
         correlation_id: i32,
         max_in_flight: usize,
         reads_answers: bool,
     ) -> PyResult<()> {
-        let (producer_id, producer_epoch, base_sequence) = place;
-        let producer = ProducerState { producer_id, producer_epoch, base_sequence, is_transactional: false };
-        let target = Arc::clone(&target.get().0);
-        Ok(self.direct.lend(Terms { target, producer, correlation_id, max_in_flight, reads_answers })?)
+        let seats = seats.into_iter().map(|(target, place)| {
+            let (producer_id, producer_epoch, base_sequence) = place;
+            let producer =
+                ProducerState { producer_id, producer_epoch, base_sequence, is_transactional: false };
+            Seat { target: Arc::clone(&target.get().0), producer }
+        });
+        let (socket, seats) = (Arc::new(duplicate(descriptor)?), seats.collect());
+        Ok(self
+            .direct
+            .lend(leader_id, Terms { socket, seats, correlation_id, max_in_flight, reads_answers })?)
     }
 
     #[cfg(unix)]
-    fn take_back(&self, py: Python<'_>) -> PyResult<Option<DirectReturn>> {
-        self.direct.take_back(py)
+    fn take_back(&self, py: Python<'_>, leader_id: i32) -> PyResult<Option<DirectReturn>> {
+        self.direct.take_back(py, leader_id)
     }
 
-    /// Has what lingers where a connection is lent sent at once. False where nothing is lent: the loop has to do it.
+    /// Has all that waits sent at once. False where any of it is for the loop.
     fn send_lingering(&self) -> bool {
         #[cfg(unix)]
-        return self.direct.send_what_waits();
+        return self.direct.send_all();
         #[cfg(not(unix))]
         false
     }
@@ -451,8 +462,8 @@ impl Accumulator {
     }
 
     #[cfg(unix)]
-    fn direct_figures(&self) -> (f64, Exchanges) {
-        self.direct.figures()
+    fn direct_figures(&self, leader_id: i32) -> (f64, Vec<(usize, Exchanges)>) {
+        self.direct.figures(leader_id)
     }
 
     #[cfg(unix)]

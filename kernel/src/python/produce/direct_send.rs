@@ -13,7 +13,6 @@ use rustix::net::{SendFlags, send};
 use crate::compression::Compression;
 use crate::frame_bytes::LENGTH_BYTES;
 use crate::producing::TopicKey;
-use crate::python::os::sockets::duplicate;
 use crate::python::produce::producer_batch::{ClosedBatch, ProducerBatch};
 use crate::records::ProducerState;
 
@@ -22,9 +21,8 @@ const CORRELATION_ID: std::ops::Range<usize> = 8..12;
 const TAIL: &[u8] = &[0, 0, 0];
 const NO_RECORDS: u8 = 1;
 
-/// A partition, and how a batch gets to its leader.
+/// A partition, and how a batch gets into a request.
 pub struct Target {
-    pub socket: OwnedFd,
     pub topic: String,
     pub topic_key: TopicKey,
     pub partition: u32,
@@ -38,22 +36,15 @@ pub struct DirectTarget(pub Arc<Target>);
 #[pymethods]
 impl DirectTarget {
     #[new]
-    #[pyo3(signature = (socket, request, topic, partition, topic_id=None))]
-    fn new(
-        socket: i32,
-        request: &[u8],
-        topic: String,
-        partition: u32,
-        topic_id: Option<[u8; 16]>,
-    ) -> PyResult<Self> {
+    #[pyo3(signature = (request, topic, partition, topic_id=None))]
+    fn new(request: &[u8], topic: String, partition: u32, topic_id: Option<[u8; 16]>) -> PyResult<Self> {
         let head = request
             .strip_suffix(TAIL)
             .and_then(|request| request.strip_suffix(&[NO_RECORDS]))
             .filter(|head| head.len() >= CORRELATION_ID.end)
             .ok_or_else(|| PyValueError::new_err("the request is not for one partition without records"))?;
         let topic_key = topic_id.map_or_else(|| TopicKey::Name(topic.clone()), TopicKey::Id);
-        let socket = duplicate(socket)?;
-        Ok(Self(Arc::new(Target { socket, topic, topic_key, partition, head: head.to_vec() })))
+        Ok(Self(Arc::new(Target { topic, topic_key, partition, head: head.to_vec() })))
     }
 }
 
@@ -76,10 +67,10 @@ impl Target {
     }
 }
 
-/// What a connection is lent for: the next batches of the target's partition.
+/// What a connection is lent for: the next batches of these partitions.
 pub struct Terms {
-    pub target: Arc<Target>,
-    pub producer: ProducerState,
+    pub socket: Arc<OwnedFd>,
+    pub seats: Vec<Seat>,
     pub correlation_id: i32,
     /// So many batches may be under way at once.
     pub max_in_flight: usize,
@@ -87,7 +78,16 @@ pub struct Terms {
     pub reads_answers: bool,
 }
 
+/// A partition in a loan.
+pub struct Seat {
+    pub target: Arc<Target>,
+    /// Of the next batch.
+    pub producer: ProducerState,
+}
+
 pub struct DirectlySent {
+    /// The partition's place in the loan.
+    pub seat: usize,
     pub batch: ProducerBatch,
     pub correlation_id: i32,
     pub sent_at: Instant,
@@ -101,17 +101,19 @@ impl Terms {
     /// After this they are for the batch that follows. Gives the batch back where it cannot be sent as it is.
     pub fn send(
         &mut self,
+        seat: usize,
         batch: ClosedBatch,
         codec: (Compression, Option<i32>),
     ) -> Result<DirectlySent, ClosedBatch> {
-        let Ok(sealed) = batch.body.encode(&self.producer) else { return Err(batch) };
+        let Seat { target, producer } = &mut self.seats[seat];
+        let Ok(sealed) = batch.body.encode(producer) else { return Err(batch) };
         let correlation_id = self.correlation_id;
-        let mut frame = self.target.frame(correlation_id, sealed.bytes());
+        let mut frame = target.frame(correlation_id, sealed.bytes());
         let sent_at = Instant::now();
         let frame_bytes = frame.len();
         let mut sent = 0;
         while sent < frame_bytes {
-            match send(&self.target.socket, &frame[sent..], SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+            match send(&self.socket, &frame[sent..], SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
                 Ok(count) => sent += count,
                 Err(Errno::INTR) => {}
                 // The loop writes the rest, or sees what is wrong.
@@ -121,12 +123,12 @@ impl Terms {
         let unsent = frame.split_off(sent);
         let batch_bytes = sealed.bytes().len();
         // -1: the producer counts none.
-        if self.producer.base_sequence >= 0 {
-            let sequence = self.producer.base_sequence.wrapping_add(batch.record_count as i32);
-            self.producer.base_sequence = sequence & i32::MAX;
+        if producer.base_sequence >= 0 {
+            let sequence = producer.base_sequence.wrapping_add(batch.record_count as i32);
+            producer.base_sequence = sequence & i32::MAX;
         }
         self.correlation_id = correlation_id.wrapping_add(1) & i32::MAX;
         let batch = ProducerBatch::new(batch, codec);
-        Ok(DirectlySent { batch, correlation_id, sent_at, batch_bytes, frame_bytes, unsent })
+        Ok(DirectlySent { seat, batch, correlation_id, sent_at, batch_bytes, frame_bytes, unsent })
     }
 }

@@ -10,6 +10,8 @@ pub mod delivery;
 pub mod direct_answers;
 #[cfg(unix)]
 pub mod direct_send;
+#[cfg(unix)]
+pub mod leader_courier;
 pub mod producer_batch;
 pub mod record_metadata;
 pub mod record_sender;

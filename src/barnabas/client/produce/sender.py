@@ -487,7 +487,7 @@ class Sender:
         )
         self.topics_in_use.use(name, now)
         self.stats.batch_sent_at_once(now)
-        leader = self._leaders[leader_id]
+        leader = self._leaders.setdefault(leader_id, LeaderInFlight())
         sent = {queue.partition: SentBatch(queue, pending, size)}
         leader.departed(sent)
         names = {self._client.metadata.topic_id(name): name}
@@ -514,7 +514,8 @@ class Sender:
         leader.answered(sent)
         if self._is_closed:
             return
-        last = next(reversed(sent.values())).queue
+        if self._direct is not None:
+            self._direct.remember((partition, entry.queue) for partition, entry in sent.items())
         if isinstance(error, BarnabasError):
             self._outcomes.not_answered(sent, error)
         elif response is None:
@@ -531,7 +532,7 @@ class Sender:
                 self._timer = None
             is_idle = not (self._unended.count or self.wake_is_due or leader.in_flight)
             if self._direct is not None and is_idle and self._was_hurried:
-                self._direct.lend(leader_id, last)
+                self._direct.lend()
 
     def seconds_until_expired(self) -> float:
         """Until delivery_timeout_ms has passed for all that has left the accumulator."""
