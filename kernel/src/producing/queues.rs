@@ -4,6 +4,7 @@
 use std::collections::hash_map::{DefaultHasher, RandomState};
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
+use std::mem;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -87,8 +88,10 @@ impl Hasher for NameHasher {
 
 /// All that waits, and what it takes of the buffer.
 pub struct Queues<O: Owner> {
-    /// In the order in which they became known. None is ever taken out.
+    /// Those that were forgotten keep their places until others come.
     pub topics: Vec<TopicQueues<O>>,
+    /// The places of topics that were forgotten.
+    vacant: Vec<usize>,
     names: HashMap<String, usize, BuildHasherDefault<NameHasher>>,
     pub buffered_bytes: usize,
     pub buffered_records: usize,
@@ -103,6 +106,7 @@ impl<O: Owner> Default for Queues<O> {
     fn default() -> Self {
         Self {
             topics: Vec::new(),
+            vacant: Vec::new(),
             names: HashMap::default(),
             buffered_bytes: 0,
             buffered_records: 0,
@@ -216,25 +220,55 @@ fn seed_of(seed: u64, topic: &str) -> u64 {
 }
 
 impl<O: Owner> Queues<O> {
-    /// Makes a topic known, or its partition count anew. Queues stay even if there are fewer partitions now.
-    pub fn set_partition_count(&mut self, name: O::Topic, partition_count: u32) {
-        let index = match self.names.get(name.as_ref()) {
-            Some(&index) => index,
+    /// Makes a topic known, or its partition count anew. Queues stay even if there are fewer partitions now. Gives what
+    /// is left of another topic that was forgotten, to be dropped without the queues' lock.
+    #[must_use]
+    pub fn set_partition_count(&mut self, name: O::Topic, partition_count: u32) -> Option<TopicQueues<O>> {
+        let mut forgotten = None;
+        let index = match self.index_of(name.as_ref()) {
+            Some(index) => index,
             None => {
-                self.names.insert(name.as_ref().to_owned(), self.topics.len());
-                self.topics.push(TopicQueues {
-                    sticky: StickyChoice::new(seed_of(self.seed, name.as_ref())),
+                let text = name.as_ref().to_owned();
+                let made = TopicQueues {
+                    sticky: StickyChoice::new(seed_of(self.seed, &text)),
                     name: Arc::new(name),
                     partition_count: 0,
                     partitions: Vec::new(),
-                });
-                self.topics.len() - 1
+                };
+                let index = match self.vacant.pop() {
+                    Some(index) => {
+                        forgotten = Some(mem::replace(&mut self.topics[index], made));
+                        index
+                    }
+                    None => {
+                        self.topics.push(made);
+                        self.topics.len() - 1
+                    }
+                };
+                self.names.insert(text, index);
+                index
             }
         };
         let queues = &mut self.topics[index];
         queues.partition_count = partition_count;
         let length = queues.partitions.len().max(partition_count as usize);
         queues.partitions.resize_with(length, PartitionQueue::default);
+        forgotten
+    }
+
+    /// Forgets a topic's queues, if nothing waits there; whether nothing did.
+    pub fn forget(&mut self, topic: &str) -> bool {
+        let Some(index) = self.index_of(topic) else { return true };
+        let queues = &mut self.topics[index];
+        if queues.partitions.iter().any(|queue| !queue.batches.is_empty()) {
+            return false;
+        }
+        queues.partition_count = 0;
+        queues.partitions = Vec::new();
+        self.names.remove(topic);
+        self.ready.forget(index);
+        self.vacant.push(index);
+        true
     }
 
     /// Which partitions of a topic are left out where the choice is free; all others are not.
@@ -576,7 +610,7 @@ mod tests {
 
     fn queues() -> Queues<Untold> {
         let mut queues = Queues::default();
-        queues.set_partition_count("topic".to_owned(), 2);
+        assert!(queues.set_partition_count("topic".to_owned(), 2).is_none());
         queues
     }
 
@@ -602,7 +636,7 @@ mod tests {
         }
         assert!(matches!(append(&mut queues, 0, &[0; 3000]), Err(Refused::NotNow)));
         assert_eq!(queues.buffered_records, 3);
-        queues.set_partition_count("topic".to_owned(), 0);
+        assert!(queues.set_partition_count("topic".to_owned(), 0).is_none());
         assert!(matches!(append(&mut queues, 0, b""), Err(Refused::NotNow)));
         assert_eq!(queues.partition("topic", 0).unwrap().batches.len(), 3);
     }
@@ -614,6 +648,25 @@ mod tests {
         assert!(matches!(append(&mut queues, 2, b""), Err(Refused::NoSuchPartition(_))));
         assert!(matches!(append(&mut queues, -1, b""), Err(Refused::Invalid(_))));
         assert_eq!((queues.buffered_bytes, queues.buffered_records), (0, 0));
+    }
+
+    #[test]
+    fn a_topic_that_is_forgotten_gives_its_place_to_another_and_says_nothing_of_it() {
+        let mut queues = queues();
+        append(&mut queues, 1, b"value").ok().unwrap();
+        assert!(!queues.forget("topic"));
+        queues.partition("topic", 1).unwrap().batches.clear();
+        assert!(queues.forget("topic"));
+        assert_eq!(queues.due(f64::INFINITY, 0.0).0.count(), 0);
+        assert!(matches!(append(&mut queues, 1, b""), Err(Refused::NotNow)));
+        let forgotten = queues.set_partition_count("other".to_owned(), 1).unwrap();
+        assert_eq!(*forgotten.name, "topic");
+        assert_eq!((queues.topics.len(), queues.index_of("other")), (1, Some(0)));
+        assert!(queues.set_partition_count("topic".to_owned(), 2).is_none());
+        append(&mut queues, 1, b"value").ok().unwrap();
+        let (due, _) = queues.due(f64::INFINITY, 0.0);
+        assert_eq!(due.map(|(name, partition)| (&name[..], partition)).collect::<Vec<_>>(), [("topic", 1)]);
+        assert!(queues.forget("unknown"));
     }
 
     #[test]

@@ -56,6 +56,12 @@ impl Ready {
         }
     }
 
+    /// No partition of this topic has a batch, and none is asked for any more.
+    pub fn forget(&mut self, topic: usize) {
+        self.lingering.retain(|lingering| lingering.place.0 != topic);
+        self.due.retain(|place| place.0 != topic);
+    }
+
     /// The partitions with a batch that is due, and the milliseconds until there is another; infinity if none lingers.
     pub fn due(&mut self, now_ms: f64, linger_ms: f64, fronts: &mut impl Fronts) -> (&[Place], f64) {
         let is_due = |front| match front {

@@ -267,6 +267,9 @@ class Accumulator:
     ) -> Accumulator: ...
     def set_partition_count(self, topic: str, partition_count: int) -> None:
         """0 makes the topic unknown again; what waits for it stays."""
+    def forget_topic(self, topic: str) -> bool:
+        """Makes the topic unknown, and gives the memory of its queues back. False where records wait there:
+        then nothing has changed."""
     def set_unavailable(self, topic: str, partitions: Sequence[int]) -> None:
         """Records that may go to any partition leave these out, unless they are all; the other partitions of
         the topic are available. An unknown topic is passed over."""

@@ -199,25 +199,6 @@ def test_a_record_too_large_for_the_topic_fails_alone_among_its_neighbours(
     assert values == [n for n in range(40) if n != 20]
 
 
-def test_a_topic_that_is_not_used_is_forgotten_and_found_again(
-    broker: Any, make_topic: MakeTopic, eventually: Any, monkeypatch: Any
-) -> None:
-    idle, busy = make_topic(broker), make_topic(broker)
-    with Producer(broker.bootstrap, metadata_max_age_ms=100) as producer:
-        for topic in (idle, busy):
-            producer.send(topic, b"v").result(30)
-        producer._core._sender.topics_in_use._max_idle_seconds = 0.5
-        metadata = producer._core._client
-
-        def is_forgotten() -> bool:
-            producer.send(busy, b"v").result(30)
-            return idle not in metadata.metadata.topics
-
-        eventually(is_forgotten)
-        assert busy in metadata.metadata.topics
-        assert producer.send(idle, b"v").result(30).offset == 1
-
-
 LEVELS = {"gzip": (1, 6, 9), "lz4": (1, 9, 17), "zstd": (-5, 3, 19), "none": (1,), "snappy": (1,)}
 
 

@@ -266,8 +266,13 @@ impl Accumulator {
     fn set_partition_count(&self, topic: Bound<'_, PyString>, partition_count: u32) -> PyResult<()> {
         let name = topic.to_str()?.to_owned();
         let name = TopicName::of_producer(name, topic.unbind(), &self.batches);
-        self.queues.lock().set_partition_count(name, partition_count);
+        let forgotten = self.queues.lock().set_partition_count(name, partition_count);
+        drop(forgotten);
         Ok(())
+    }
+
+    fn forget_topic(&self, topic: &str) -> bool {
+        self.queues.lock().forget(topic)
     }
 
     #[getter]

@@ -50,6 +50,12 @@ impl NamedQueues {
         }
     }
 
+    /// Forgets a topic's queues, if nothing waits there; whether nothing did.
+    pub fn forget(&mut self, topic: &str) -> bool {
+        self.last_found = None;
+        self.queues.forget(topic)
+    }
+
     #[cold]
     fn find_object(&mut self, name: &Bound<'_, PyString>, topic: &str) -> Option<usize> {
         let index = self.index_of(topic)?;

@@ -24,7 +24,7 @@ import logging
 import math
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from functools import partial
 from uuid import UUID
 
@@ -157,6 +157,12 @@ class DirectSending:
                 if len(self._known) >= MOST_PARTITIONS:
                     del self._known[next(iter(self._known))]
                 self._known[partition] = _Known(queue)
+
+    def forget(self, topics: Container[str]) -> None:
+        """Nothing is lent."""
+        self._known = {
+            partition: known for partition, known in self._known.items() if partition.topic not in topics
+        }
 
     def lend(self) -> None:
         """All that was sent is answered."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.produce.batches.batch_steps import BatchSteps
-from barnabas.client.produce.batches.partition_queue import NO_PRODUCER_ID, PartitionQueue
+from barnabas.client.produce.batches.partition_queue import HIGHEST_EPOCH, NO_PRODUCER_ID, PartitionQueue
 from barnabas.client.produce.batches.partition_queues import PartitionQueues
 from barnabas.error_codes import error_for
 from barnabas.errors import BarnabasError
@@ -61,6 +61,15 @@ class ProducerIdentity:
         elif not self._is_getting:
             self._is_getting = True
             self._start(self._get(), "getting a producer id")
+
+    def forget(self, queue: PartitionQueue) -> None:
+        """The queue is gone; another one of its partition begins with sequence 0. Brokers take that with a
+        later epoch than this one had."""
+        if queue.producer_id == NO_PRODUCER_ID or queue.producer_id != self.producer_id:
+            return
+        self.producer_epoch = max(self.producer_epoch, queue.producer_epoch + queue.has_used_epoch)
+        if self.producer_epoch > HIGHEST_EPOCH:
+            self.producer_id, self.producer_epoch = NO_PRODUCER_ID, -1
 
     async def _get(self) -> None:
         try:

@@ -325,12 +325,27 @@ class Sender:
         more are forgotten."""
         if idle := self.topics_in_use.forget_idle(CLOCK.monotonic(), self._queues.topics):
             self._client.track_topics(self.topics_in_use)
-            for topic in idle:
-                self.accumulator.set_partition_count(topic, 0)
+            self._take_back()
+            self._forget(idle)
         for topic, known in metadata.topic_metadata.items():
             if topic in self.topics_in_use:
                 self.accumulator.set_partition_count(topic, len(known.partitions))
                 self._leave_out_unavailable(topic)
+
+    def _forget(self, topics: list[str]) -> None:
+        """Nothing was sent to them for long. They may have been deleted."""
+        forgotten: set[str] = set()
+        for topic in topics:
+            if self.accumulator.forget_topic(topic):
+                forgotten.add(topic)
+                self.stats.delivered.pop(topic, None)
+            else:
+                # A record has come at this moment.
+                self.accumulator.set_partition_count(topic, 0)
+        for queue in self._queues.forget(forgotten):
+            self.identity.forget(queue)
+        if self._direct is not None:
+            self._direct.forget(forgotten)
 
     def _leave_out_unavailable(self, topic: str) -> None:
         """Keeps records without a key from partitions that have no leader, or one that takes nothing."""

@@ -104,6 +104,17 @@ class PartitionQueue:
         self._gap_end = None
         self._needs_new_epoch = False
 
+    @property
+    def has_used_epoch(self) -> bool:
+        """Whether sequences of the present epoch were used."""
+        return self._next_sequence > 0
+
+    @property
+    def can_be_forgotten(self) -> bool:
+        """Whether nothing is on its way, and another queue may begin anew: with a later epoch, if this one's
+        is used, which a transactional producer cannot choose."""
+        return not (self.waiting or self.in_flight or (self._is_transactional and self.has_used_epoch))
+
     def next_to_send(self, max_in_flight: int) -> PendingBatch | None:
         """The batch that may be sent now, if its time (`not_before`) has come."""
         if not self.waiting or len(self.in_flight) >= max_in_flight:

@@ -7,7 +7,7 @@ which may have waited for too long. Belongs to the event loop. Does no I/O; know
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 
 from barnabas._kernel import Accumulator, ProducerBatch
 from barnabas.client.produce.batches.expiry import ExpiryWatch
@@ -53,6 +53,19 @@ class PartitionQueues:
             )
             self._queues[partition] = queue
         return queue
+
+    def forget(self, topics: Container[str]) -> list[PartitionQueue]:
+        """Takes out the queues of these topics that have nothing on its way and are not needed for what
+        follows; gives them."""
+        forgotten = [
+            queue
+            for partition, queue in self._queues.items()
+            if partition.topic in topics and queue.can_be_forgotten
+        ]
+        for queue in forgotten:
+            del self._queues[queue.partition]
+            self._waiting.pop(queue.partition, None)
+        return forgotten
 
     def take(self, queue: PartitionQueue) -> bool:
         """Closes the partition's oldest batch, which waits in its queue from now on; False without one."""
