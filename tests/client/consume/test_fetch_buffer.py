@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID
 
 import pytest
@@ -9,7 +10,8 @@ import pytest
 from barnabas._kernel import BatchBuilder, RecordReader
 from barnabas.broker_errors import TopicAuthorizationFailedError
 from barnabas.client.consume.fetch_buffer import FetchBuffer
-from barnabas.client.consume.fetch_queue import FetchQueue
+from barnabas.client.consume.fetch_queue import FetchPlace, FetchQueue
+from barnabas.client.consume.partition_state import PartitionState
 from barnabas.client.consume.subscription_state import SubscriptionState
 from barnabas.errors import CorruptBatchError, LogTruncationError, MisuseError
 from barnabas.types import OffsetAndMetadata, TopicPartition
@@ -94,6 +96,39 @@ def test_what_was_fetched_before_a_seek_is_dropped() -> None:
     assert offsets(buffer) == []
     fetched(buffer, A, batch(100, 102), end=102)
     assert offsets(buffer) == [100, 101]
+
+
+def test_a_seek_in_another_thread_comes_before_a_fetch_is_made_or_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls = Calls()
+    partitions, buffer = ready(calls, A)
+    queue = queue_of(buffer, A)
+    is_between, may_go_on = threading.Event(), threading.Event()
+    restart = buffer.restart
+
+    def restart_later(state: PartitionState) -> None:
+        """Of the seek's steps, those before this have been taken."""
+        is_between.set()
+        may_go_on.wait()
+        restart(state)
+
+    wants_more = buffer.wants_more
+
+    def wants_more_unless_between(queue: FetchQueue) -> bool:
+        assert may_go_on.is_set(), "half of a seek is seen"
+        return wants_more(queue)
+
+    monkeypatch.setattr(buffer, "restart", restart_later)
+    monkeypatch.setattr(buffer, "wants_more", wants_more_unless_between)
+    with ThreadPoolExecutor(2) as threads:
+        seek = threads.submit(partitions.seek, A, 7)
+        is_between.wait()
+        place = threads.submit(buffer.place_of, queue)
+        assert partitions.lock.locked()
+        may_go_on.set()
+        seek.result()
+        assert place.result() == FetchPlace(queue.state.epoch, 7, -1)
 
 
 def test_an_answer_that_comes_twice_counts_once() -> None:

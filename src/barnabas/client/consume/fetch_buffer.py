@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from barnabas import _kernel
 from barnabas._kernel import ArrowRecords, BatchOpeners, FrameRoom, Record, RecordReader
-from barnabas.client.consume.fetch_queue import FetchQueue, GivenBack, PartitionEnd, Reader
+from barnabas.client.consume.fetch_queue import FetchPlace, FetchQueue, GivenBack, PartitionEnd, Reader
 from barnabas.client.consume.partition_state import PartitionState
 from barnabas.client.consume.subscription_state import SubscriptionState
 from barnabas.errors import CorruptBatchError
@@ -88,6 +88,14 @@ class FetchBuffer:
     def wants_more(self, queue: FetchQueue) -> bool:
         """Whether there is a position to fetch from and room for what comes."""
         return self.is_read(queue) and queue.queued_bytes < self._partition_bytes
+
+    def place_of(self, queue: FetchQueue) -> FetchPlace | None:
+        """Where to fetch from, None while nothing more is wanted. A seek in another thread comes before this
+        or after it."""
+        with self._lock:
+            if not self.wants_more(queue):
+                return None
+            return FetchPlace(queue.state.epoch, queue.fetch_offset, queue.fetch_leader_epoch)
 
     def is_read(self, queue: FetchQueue) -> bool:
         """Whether there is a position to fetch from, and nothing but room may be missing."""

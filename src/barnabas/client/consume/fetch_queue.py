@@ -53,6 +53,17 @@ class PartitionEnd:
     offset: int
 
 
+@frozen
+class FetchPlace:
+    """Where the next fetch of a partition begins, as of one moment."""
+
+    epoch: int
+    """That of the partition's state: after a seek it is another one."""
+    fetch_offset: int
+    leader_epoch: int
+    """Leader epoch of the last record before, -1 if it is not known."""
+
+
 class FetchQueue:
     """Of one assigned partition, whose `state` is the subscription's."""
 

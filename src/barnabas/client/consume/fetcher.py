@@ -253,7 +253,7 @@ class Fetcher:
                 continue
             info = metadata.partition(queue.partition)
             if info is not None and 0 <= info.leader_epoch < queue.fetch_leader_epoch:
-                self._on_old_leader(queue)
+                self._on_old_leader(queue, info.leader_epoch)
                 earliest_retry = min(earliest_retry, self.sources.not_before(queue.partition))
                 continue
             source = -1 if info is None else self.sources.source(metadata, info, queue.partition, now)
@@ -275,12 +275,16 @@ class Fetcher:
         direct = None if self.sources.has_replicas else self._direct
         return direct is not None and direct.goes_in_bulk(node.node_id, queues)
 
-    def _on_old_leader(self, queue: FetchQueue) -> None:
+    def _on_old_leader(self, queue: FetchQueue, known_epoch: int) -> None:
         """We have read from a later leader than the one that is known. A broker that does not know of its
         successor yet would take our position for one out of range, so it is not asked; but in the end what
         was read is gone, for instance with a topic that was made anew."""
+        place = self._buffer.place_of(queue)
+        if place is None or place.leader_epoch <= known_epoch:
+            # A seek has come between.
+            return
         if self.sources.failures(queue.partition) >= OLD_LEADER_TRIES:
-            self._truncation.diverged(queue, queue.state.epoch, NO_EPOCH, UNDEFINED_OFFSET)
+            self._truncation.diverged(queue, place.epoch, NO_EPOCH, UNDEFINED_OFFSET)
         self._client.request_metadata_update()
         self.sources.back_off(queue.partition)
 
@@ -395,7 +399,8 @@ class Fetcher:
         topic_ids: dict[str, UUID] = {}
         for queue in queues:
             # It may have been given away while the connection was opened.
-            if not self._buffer.wants_more(queue):
+            place = self._buffer.place_of(queue)
+            if place is None:
                 continue
             partition = queue.partition
             topic_id = topic_ids.get(partition.topic)
@@ -407,14 +412,14 @@ class Fetcher:
             if queue.state.high_watermark < 0 and session.knows(partition):
                 # It was told of before this assignment, and is not again until it moves.
                 session.start_over()
-            entry = wanted[partition] = Wanted(queue, queue.state.epoch, queue.fetch_offset, leader_epoch)
+            entry = wanted[partition] = Wanted(queue, place.epoch, place.fetch_offset, leader_epoch)
             # A follower that lags behind would take what it does not have yet for truncated.
             is_checked = can_check and self.sources.replica(partition) < 0
             fetches[partition] = PartitionFetch(
                 topic_id=topic_id,
                 fetch_offset=entry.fetch_offset,
                 current_leader_epoch=leader_epoch,
-                last_fetched_epoch=queue.fetch_leader_epoch if is_checked else NO_EPOCH,
+                last_fetched_epoch=place.leader_epoch if is_checked else NO_EPOCH,
                 partition_max_bytes=most,
             )
         if not wanted:

@@ -7,12 +7,12 @@ when a log was truncated. Knows nothing of fetch requests or of who reads.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from barnabas._kernel import scan_batches
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.consume.fetch_buffer import FetchBuffer
-from barnabas.client.consume.fetch_queue import FetchQueue
+from barnabas.client.consume.fetch_queue import FetchPlace, FetchQueue
 from barnabas.client.consume.subscription_state import SubscriptionState
 from barnabas.error_codes import ErrorCode
 from barnabas.errors import CorruptBatchError, LogTruncationError
@@ -79,16 +79,16 @@ class TruncationCheck:
         Raises: KafkaConnectionError, KafkaTimeoutError, BrokenProtocolError.
         """
         metadata = self._client.metadata
-        unchecked: dict[TopicPartition, tuple[FetchQueue, int, int]] = {}
+        unchecked: dict[TopicPartition, tuple[FetchQueue, FetchPlace, int]] = {}
         for queue in queues:
-            leader_epoch = metadata.leader_epoch(queue.partition)
-            if 0 <= queue.fetch_leader_epoch <= leader_epoch != queue.checked_leader_epoch:
-                unchecked[queue.partition] = (queue, queue.state.epoch, leader_epoch)
+            leader_epoch, place = metadata.leader_epoch(queue.partition), self._buffer.place_of(queue)
+            if place is not None and 0 <= place.leader_epoch <= leader_epoch != queue.checked_leader_epoch:
+                unchecked[queue.partition] = (queue, place, leader_epoch)
         versions = connection.versions.get(OffsetForLeaderEpochRequest.API_KEY, (0, 0))
         if not unchecked or versions[1] < _FIRST_VERSION_FOR_CONSUMERS:
             return list(queues)
         response = await connection.send(
-            _request([(queue, leader_epoch) for queue, _, leader_epoch in unchecked.values()]),
+            _request(unchecked),
             timeout_ms=self._config.request_timeout_ms,
         )
         for topic in response.topics:
@@ -96,8 +96,8 @@ class TruncationCheck:
                 entry = unchecked.get(TopicPartition(topic.topic, answer.partition))
                 if entry is None:
                     continue
-                queue, epoch, leader_epoch = entry
-                if self._is_valid(queue, epoch, answer):
+                queue, place, leader_epoch = entry
+                if self._is_valid(queue, place.epoch, answer):
                     queue.checked_leader_epoch = leader_epoch
                     del unchecked[queue.partition]
         return [queue for queue in queues if queue.partition not in unchecked]
@@ -140,14 +140,15 @@ class TruncationCheck:
             )
 
 
-def _request(asked: Sequence[tuple[FetchQueue, int]]) -> OffsetForLeaderEpochRequest:
+def _request(
+    asked: Mapping[TopicPartition, tuple[FetchQueue, FetchPlace, int]],
+) -> OffsetForLeaderEpochRequest:
     topics: dict[str, OffsetForLeaderEpochRequest.OffsetForLeaderTopic] = {}
-    for queue, leader_epoch in asked:
-        name, index = queue.partition
+    for (name, index), (_, place, leader_epoch) in asked.items():
         topic = topics.setdefault(name, OffsetForLeaderEpochRequest.OffsetForLeaderTopic(topic=name))
         topic.partitions.append(
             OffsetForLeaderEpochRequest.OffsetForLeaderPartition(
-                partition=index, current_leader_epoch=leader_epoch, leader_epoch=queue.fetch_leader_epoch
+                partition=index, current_leader_epoch=leader_epoch, leader_epoch=place.leader_epoch
             )
         )
     return OffsetForLeaderEpochRequest(replica_id=_CONSUMER_REPLICA_ID, topics=list(topics.values()))
