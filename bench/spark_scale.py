@@ -1,10 +1,11 @@
 """What the driver of a streaming query does with ever more partitions: time, requests, offsets, memory.
 
-    python -m bench.spark_scale [--topics 5000] [--kafka] [--json]
+    python -m bench.spark_scale [--topics 10000] [--kafka] [--json]
 
-Topics of two partitions are subscribed by pattern; their number grows step by step. The planner runs here as
-in the process that Spark plans a query with, and the broker in another. Also how even the tasks of a batch
-are where one partition has a hundred times what the others have.
+Topics of two partitions are subscribed by pattern; their number grows step by step, from 100 partitions to
+20,000. The planner runs here as in the process that Spark plans a query with, and the broker in another. A
+line fitted to the logarithms says with which power of the partitions the time grows. Also how even the tasks
+of a batch are where one partition has a hundred times what the others have.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import math
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import linear_regression
 
 import pyarrow as pa
 
@@ -31,7 +34,7 @@ from barnabas.testing import EmbeddedBroker
 from bench.broker import kafka
 
 PARTITIONS = 2
-STEPS = (0.02, 0.1, 0.25, 0.5, 1.0)
+STEPS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0)
 TOPICS_AT_ONCE = 500
 CHANGED_TOPICS = 10
 IDLE_TRIGGERS = 20
@@ -171,6 +174,12 @@ def rounds_of_cores(bootstrap: str, topic: str, records: list[int]) -> float:
     return max(cores) * CORES / sum(records)
 
 
+def exponent(found: list[Planned], of: Callable[[Planned], float]) -> float:
+    """With which power of the partitions a figure grows: 1 is in proportion, 0 not at all."""
+    partitions, figures = [each.partitions for each in found], [of(each) for each in found]
+    return linear_regression([*map(math.log, partitions)], [*map(math.log, figures)]).slope
+
+
 def table(found: list[Planned]) -> str:
     """As docs/benchmarks-spark.md has it."""
     headings = (
@@ -209,7 +218,7 @@ def broker(is_kafka: bool) -> Iterator[tuple[str, Requests]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.spark_scale", description=__doc__)
-    parser.add_argument("--topics", type=int, default=5000, help="in the end (default 5000)")
+    parser.add_argument("--topics", type=int, default=10_000, help="in the end (default 10000)")
     parser.add_argument("--kafka", action="store_true", help="Apache Kafka in place of the embedded broker")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     arguments = parser.parse_args()
@@ -230,6 +239,13 @@ def main() -> None:
         print(json.dumps({"steps": steps, "even": even, "skewed": skewed}))
         return
     print(table(found))
+    for name, of in (
+        ("a batch of all", lambda each: each.full_seconds),
+        ("its processor time", lambda each: each.full_processor_seconds),
+        ("an idle trigger", lambda each: each.idle_seconds),
+        ("its processor time", lambda each: each.idle_processor_seconds),
+    ):
+        print(f"{name} grows with the power {exponent(found, of):.2f} of the partitions")
     print(f"cores are busy {1 / even:.0%} of the time with even partitions, {1 / skewed:.0%} with {SKEW}:1")
 
 
