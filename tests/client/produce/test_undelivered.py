@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from barnabas import Producer
-from barnabas.errors import KafkaConnectionError, KafkaTimeoutError
+from barnabas import Producer, TopicPartition
+from barnabas.errors import BufferFullError, ClosedError, KafkaConnectionError, KafkaTimeoutError
 from barnabas.testing import EmbeddedBroker
 
 pytestmark = pytest.mark.integration
@@ -83,3 +83,48 @@ def test_a_record_whose_leader_cannot_be_reached_names_its_address_and_why() -> 
     assert f"{leader.bootstrap} (node {leader.node_id})" in str(raised.value)
     assert "refused" in str(raised.value)
     assert isinstance(raised.value.__cause__, KafkaConnectionError)
+
+
+@pytest.fixture
+def waiting_producer(
+    own_broker: Any, make_topic: Callable[..., str], eventually: Callable[..., Any]
+) -> Iterator[tuple[Producer, str]]:
+    """One with a record for a topic whose leader was killed, and that topic."""
+    topic = make_topic(own_broker)
+    settings: dict[str, Any] = {"buffer_memory": 10_000, "max_block_ms": 300, "linger_ms": 0}
+    producer = Producer(own_broker.bootstrap, **settings)
+    producer.send(topic, b"first", partition=0).result(60)
+    own_broker.kill()
+    producer.send(topic, b"second", partition=0)
+    client = producer._core._client
+    eventually(lambda: client.connect_error(client.metadata.leader(TopicPartition(topic, 0))))
+    yield producer, topic
+    producer.close(0)
+
+
+def test_a_flush_that_takes_too_long_says_which_leader_cannot_be_reached(
+    waiting_producer: tuple[Producer, str],
+) -> None:
+    producer, topic = waiting_producer
+    reason = rf"1 record was not yet delivered after 0 s; {topic}-0: .* cannot connect to the leader, "
+    with pytest.raises(KafkaTimeoutError, match=reason):
+        producer.flush(0)
+
+
+def test_a_buffer_that_stays_full_says_which_leader_cannot_be_reached(
+    waiting_producer: tuple[Producer, str],
+) -> None:
+    producer, topic = waiting_producer
+    reason = rf"1 record waited; {topic}-0: the last error was: cannot connect to the leader, "
+    with pytest.raises(BufferFullError, match=reason):
+        producer.send(topic, bytes(9_960), partition=0)
+
+
+def test_what_is_not_delivered_when_a_producer_is_closed_says_which_leader_cannot_be_reached(
+    waiting_producer: tuple[Producer, str],
+) -> None:
+    producer, topic = waiting_producer
+    delivery = producer.send(topic, b"third", partition=0)
+    producer.close(0)
+    with pytest.raises(ClosedError, match=rf"within 0 s; {topic}-0: .* cannot connect to the leader, "):
+        delivery.result()

@@ -288,8 +288,10 @@ class Producer(OwnedByLoop, Observed, Generic[KeyIn, ValueIn]):
             async with asyncio.timeout(timeout):
                 await self._sender.flush()
         except TimeoutError:
-            left = self.accumulator.buffered_records
-            raise KafkaTimeoutError(f"{records_were(left)} not yet delivered after {timeout} s") from None
+            left = records_were(self.accumulator.buffered_records)
+            raise KafkaTimeoutError(
+                f"{left} not yet delivered after {timeout} s{self._sender.delay()}"
+            ) from None
 
     def purge(self, *, in_queue: bool = True, in_flight: bool = True) -> None:
         """Throws records away, whose deliveries fail with PurgedError: those that wait to be sent
@@ -418,7 +420,8 @@ class Producer(OwnedByLoop, Observed, Generic[KeyIn, ValueIn]):
         except TimeoutError:
             pass
         finally:
-            error = ClosedError(f"the producer was closed, the record not delivered within {limit}")
+            delay = self._sender.delay()
+            error = ClosedError(f"the producer was closed, the record not delivered within {limit}{delay}")
             if self._coordinator is not None:
                 await self._coordinator.stop()
             await self._sender.close(error)
@@ -557,7 +560,7 @@ class Producer(OwnedByLoop, Observed, Generic[KeyIn, ValueIn]):
             raise BufferFullError(
                 f"buffer_memory={self.config.buffer_memory} bytes stayed full for max_block_ms="
                 f"{self.config.max_block_ms}: the brokers take records more slowly than they are sent; "
-                f"{self.accumulator.buffered_records} records wait"
+                f"{counted(self.accumulator.buffered_records, 'record')} waited{self._sender.delay()}"
             ) from None
 
     def _limit_at(self, deadline: float) -> str:

@@ -23,7 +23,7 @@ from barnabas.client.cluster.waking import LoopWaking
 from barnabas.client.produce.accumulators import accumulator_for
 from barnabas.client.produce.availability import LeaderAvailability
 from barnabas.client.produce.batch_outcomes import BatchOutcomes
-from barnabas.client.produce.batches.batch_errors import unended_error
+from barnabas.client.produce.batches.batch_errors import delay, unended_error
 from barnabas.client.produce.batches.batch_steps import BatchSteps
 from barnabas.client.produce.batches.leader_in_flight import LeaderInFlight, SentBatch
 from barnabas.client.produce.batches.partition_queue import PartitionQueue, PendingBatch
@@ -175,6 +175,10 @@ class Sender:
             while due:
                 await self.progress()
         await self._unconfirmed.confirm()
+
+    def delay(self) -> str:
+        """Why records are not delivered yet, as the end of a sentence."""
+        return delay(self._queues.all(), self._client)
 
     async def close(self, error: BarnabasError) -> None:
         """Stops. What is not delivered fails with `error`, also what lost its way when an exception of a
