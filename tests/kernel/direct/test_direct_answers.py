@@ -17,7 +17,7 @@ from barnabas.protocol.messages.produce import ProduceRequest, ProduceResponse
 if sys.platform == "win32":
     pytest.skip("there is no direct sending on Windows", allow_module_level=True)
 
-from tests.kernel.direct_broker import (
+from tests.kernel.direct.direct_broker import (
     LEADER_ID,
     SECONDS,
     TOPIC,

@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from tests.kernel.direct_broker import (
+from tests.kernel.direct.direct_broker import (
     LEADER_ID,
     SECONDS,
     TOPIC,
