@@ -13,9 +13,9 @@ help: ## Print this
 setup: ## Set up .venv/ for the demo
 	$(SETUP) demo
 
-demo: ## Run the main job: flights through Kafka and Spark (FORMAT=avro, FOLLOW=1 [SPEED=n], BOOTSTRAP=host:port, PREFIX=text)
+demo: ## Run the main job: flights through Kafka and Spark (FORMAT=avro, FOLLOW=1 [SPEED=n], KEEP=1, BOOTSTRAP=host:port, PREFIX=text)
 	$(SETUP) demo
-	@.venv/bin/python -m examples.flights $(if $(FOLLOW),--follow) $(if $(SPEED),--speed $(SPEED)) $(if $(BOOTSTRAP),--bootstrap $(BOOTSTRAP)) $(if $(PREFIX),--prefix $(PREFIX)) $(if $(FORMAT),--format $(FORMAT))
+	@.venv/bin/python -m examples.flights $(if $(FOLLOW),--follow) $(if $(KEEP),--keep) $(if $(SPEED),--speed $(SPEED)) $(if $(BOOTSTRAP),--bootstrap $(BOOTSTRAP)) $(if $(PREFIX),--prefix $(PREFIX)) $(if $(FORMAT),--format $(FORMAT))
 
 test: ## Run the tests of the tiers unit and integration (ARGS="-k name" passes on to pytest)
 	$(SETUP) test

@@ -44,6 +44,7 @@ def _run(options: argparse.Namespace, console: Console) -> bool:
                 days=options.days,
                 prefix=options.prefix,
                 format=options.format,
+                keeps=options.keep,
             ),
             console,
         )
@@ -78,6 +79,9 @@ def _parser() -> argparse.ArgumentParser:
         choices=("json", "avro"),
         default="json",
         help="of values; avro by an embedded registry",
+    )
+    parser.add_argument(
+        "--keep", action="store_true", help="keep Kafka and the page until Ctrl-C, to look at what came"
     )
     parser.add_argument("--prefix", default="", help="comes before the names of the topics")
     parser.add_argument(

@@ -17,7 +17,8 @@ from pathlib import Path
 import pandas as pd
 from examples.flights import check, data, figures, follow, loader, report, spark_session
 from examples.flights.forms import AS_JSON, AvroForm, Form
-from examples.flights.pipeline import Pipeline
+from examples.flights.page import page
+from examples.flights.pipeline import QUERIES, Pipeline
 from examples.flights.progress import RowsRead, Timings, bars
 from examples.flights.topics import Topics, prepare, takes_transactions
 from pyspark import SparkContext
@@ -27,6 +28,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from barnabas import Admin, Producer
+from barnabas.spark.listener import PipelineListener
 from barnabas.testing import EmbeddedBroker, EmbeddedRegistry
 from barnabas.testing.distribution import java_command
 
@@ -52,7 +54,7 @@ class Options:
     `bootstrap`: None starts an embedded broker. `follow`: replay at `speed` times real time until Ctrl-C.
     `days`: only the first so many days of 2013. `prefix`: comes before the topics' names. `format`: json, or
     avro by an embedded registry. `folder`: where the broker's log, checkpoints, Parquet, chart and
-    Spark's log go.
+    Spark's log go. `keeps`: at the end Kafka and the page stay until Ctrl-C.
     """
 
     folder: Path
@@ -62,6 +64,7 @@ class Options:
     days: int | None = None
     prefix: str = ""
     format: str = "json"
+    keeps: bool = False
 
 
 def run(options: Options, console: Console) -> bool:
@@ -87,7 +90,11 @@ def run(options: Options, console: Console) -> bool:
         if emptied:
             _say(console, "", f"emptied the topics of an earlier run: {', '.join(emptied)}")
         form = cleanup.enter_context(_form(options, topics, console))
-        steps = _Steps(options, console, timings, topics, bootstrap, flights, is_once, form)
+        with timings.step("page"):
+            listener = cleanup.enter_context(PipelineListener(port=0))
+            address = cleanup.enter_context(_page(options.folder, bootstrap, listener, form))
+        _say(console, "Page", f"of topics, groups and the queries while they run: {address}")
+        steps = _Steps(options, console, timings, topics, bootstrap, flights, is_once, form, listener)
         if options.follow:
             steps.follow(starting)
         else:
@@ -96,6 +103,8 @@ def run(options: Options, console: Console) -> bool:
         found = steps.read_back()
         is_same = steps.check(found)
         steps.report(found)
+        if options.keeps:
+            _until_interrupted(console, address)
         with timings.step("end"):
             cleanup.close()
     _say(console, "Times", timings.summary())
@@ -114,6 +123,7 @@ class _Steps:
     flights: data.FlightData
     is_once: bool
     form: Form
+    listener: PipelineListener
 
     @property
     def totals(self) -> dict[str, int]:
@@ -218,6 +228,7 @@ class _Steps:
 
     def _pipeline(self, starting: Future[SparkContext], watermark_seconds: int) -> Pipeline:
         spark = SparkSession(starting.result())
+        spark.streams.addListener(self.listener)
         folder = self.options.folder
         return Pipeline(
             spark,
@@ -244,6 +255,20 @@ def _kafka(options: Options, console: Console) -> Iterator[str]:
         brokers = ", ".join(str(node) for node in cluster.nodes)
         _say(console, "Kafka", f"cluster {cluster.cluster_id} of {brokers}")
         yield options.bootstrap
+
+
+@contextlib.contextmanager
+def _page(folder: Path, bootstrap: str, listener: PipelineListener, form: Form) -> Iterator[str]:
+    assert listener.url is not None
+    checkpoints = [folder / "checkpoints" / name for name in QUERIES]
+    with page(bootstrap, listener.url, checkpoints, form.registry_url) as address:
+        yield address
+
+
+def _until_interrupted(console: Console, address: str) -> None:
+    _say(console, "Page", f"stays at {address}, until Ctrl-C")
+    with contextlib.suppress(KeyboardInterrupt):
+        threading.Event().wait()
 
 
 @contextlib.contextmanager

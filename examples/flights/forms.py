@@ -60,6 +60,8 @@ _WEATHER_READ = ("hour", "time_hour", "origin", "precip")
 class JsonForm:
     """Values are what they are."""
 
+    registry_url: str | None = None
+
     def written(self, topic: str, lines: pa.Array) -> pa.Array:
         return lines
 
@@ -79,7 +81,7 @@ class AvroForm:
     """Values are Avro; their schemas are registered at `url` when the first is written."""
 
     def __init__(self, url: str, topics: Topics) -> None:
-        self._url = url
+        self.registry_url = url
         self._registry = Registry(url)
         self._schemas = {
             topics.flights: _schema("Flight", _FLIGHT),
@@ -108,7 +110,7 @@ class AvroForm:
         return codec.encode(column)
 
     def reading(self, topic: str, ddl: str) -> dict[str, str]:
-        options = {"value.format": "avro", "schema.registry.url": self._url}
+        options = {"value.format": "avro", "schema.registry.url": self.registry_url}
         if topic in self._read:
             options["value.schema"] = self._read[topic]
         return options
@@ -116,7 +118,7 @@ class AvroForm:
     def writing(self, topic: str) -> dict[str, str]:
         return {
             "value.format": "avro",
-            "schema.registry.url": self._url,
+            "schema.registry.url": self.registry_url,
             "value.schema": self._schemas[topic],
         }
 

@@ -27,6 +27,7 @@ from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 FORMAT = "barnabas"
+DELAYS, ARCHIVE = QUERIES = ("delays", "archive")
 
 MINIMUM_WATERMARK_SECONDS = 2 * 3600
 
@@ -91,13 +92,13 @@ class Pipeline:
             # A run begins anew in a folder where an earlier one was: its batches are not those of that one.
             options["transactionalIdPrefix"] = f"{self._topics.delays}-{uuid.uuid4()}"
         writer = self._delays().writeStream.format(FORMAT).options(**options)
-        return self._start(writer, "delays", trigger_seconds)
+        return self._start(writer, DELAYS, trigger_seconds)
 
     def start_archive(self, trigger_seconds: float | None = None) -> StreamingQuery:
         """Writes what comes into the topic `delays` to Parquet."""
         rows = self._stream(self._topics.delays, DELAY_SCHEMA).coalesce(1)
         writer = rows.writeStream.format("parquet").option("path", str(self.parquet_folder))
-        return self._start(writer, "archive", trigger_seconds)
+        return self._start(writer, ARCHIVE, trigger_seconds)
 
     def _start(self, writer: DataStreamWriter, name: str, trigger_seconds: float | None) -> StreamingQuery:
         writer = writer.queryName(name).outputMode("append")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -45,6 +47,11 @@ def run(
     )
 
 
+def fetched(address: str) -> str:
+    with urllib.request.urlopen(address, timeout=TIMEOUT_SECONDS) as answer:
+        return answer.read().decode()
+
+
 @pytest.mark.timeout(TIMEOUT_SECONDS + 30)
 def test_three_days_go_through_kafka_and_spark_and_come_back_right(tmp_path: Path, year: FlightData) -> None:
     ended = run("--days", "3", "--folder", str(tmp_path))
@@ -58,6 +65,38 @@ def test_three_days_go_through_kafka_and_spark_and_come_back_right(tmp_path: Pat
     assert check.differences(expected, archived) == []
 
 
+@pytest.mark.timeout(TIMEOUT_SECONDS + 30)
+def test_the_page_shows_the_query_and_stays_if_it_is_told_to(tmp_path: Path) -> None:
+    command = [*COMMAND, "--days", "1", "--keep", "--folder", str(tmp_path)]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as demo:
+        try:
+            assert demo.stdout is not None
+            printed = ""
+            for line in demo.stdout:
+                printed += line
+                if "until Ctrl-C" in line:
+                    break
+            address = printed.partition("while they run: ")[2].partition("\n")[0]
+            assert address in printed.rpartition("stays at ")[2], printed
+            listed = fetched(address)
+            for name in ("delays", "archive"):
+                assert re.search(rf'<a href="/query\?id=[^"]+">{name}</a>', listed), listed
+                assert re.search(rf'<a href="/query/checkpoint\?at=[^"]+">{name}</a>', listed), listed
+            query = re.search(r'href="(/query\?id=[^"]+)">delays<', listed)
+            assert query is not None
+            shown = fetched(address.removesuffix("/queries") + query[1])
+            assert "Where the time went" in shown
+            assert "flights-0" in shown
+            assert "stateStoreSave" in shown
+            demo.send_signal(signal.SIGINT)
+            rest, _ = demo.communicate(timeout=TIMEOUT_SECONDS)
+        finally:
+            demo.kill()
+    assert demo.returncode == 0, printed + rest
+
+
 @pytest.mark.chaos
 @pytest.mark.timeout(TIMEOUT_SECONDS + 30)
 def test_values_in_avro_by_a_registry_come_back_right(tmp_path: Path, year: FlightData) -> None:
@@ -65,6 +104,7 @@ def test_values_in_avro_by_a_registry_come_back_right(tmp_path: Path, year: Flig
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert ended.stderr == ""
     assert "Schemas embedded, on http" in ended.stdout
+    assert re.search(r"Page +of topics, .*: http://127.0.0.1:\d+/queries\n", ended.stdout)
     archived = pd.read_parquet(tmp_path / "delays.parquet").astype({"day": str})
     assert check.differences(figures.expected(year.first_days(2)), archived) == []
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
@@ -13,45 +11,16 @@ import pytest
 from selenium import webdriver
 from starlette.testclient import TestClient
 from tests.browser import start_chromium
+from tests.ui.page_in_thread import PageInThread
+from tests.ui.parts import Parts, parts_in
 
 from barnabas import Producer
 from barnabas.testing import ApacheKafka, EmbeddedBroker
 from barnabas.ui.app import make_app
-from barnabas.ui.server import UiServer
 from barnabas.ui.settings import UiSettings
 
 OpenPage = Callable[..., TestClient]
 AnyBroker = ApacheKafka | EmbeddedBroker
-
-
-class PageInThread:
-    """The page on a free port, on an event loop of its own."""
-
-    def __init__(self, settings: UiSettings) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever)
-        self._settings = settings
-        self.url = ""
-
-    def __enter__(self) -> PageInThread:
-        self._thread.start()
-        self._server = self._run(self._start())
-        self.url = self._server.url
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._run(self._server.close())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    async def _start(self) -> UiServer:
-        server = UiServer(self._settings)
-        await server.start()
-        return server
-
-    def _run(self, work: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
 
 
 @pytest.fixture
@@ -107,6 +76,12 @@ def page_of() -> Iterator[Callable[[str], str]]:
 def page_url(shown_broker: AnyBroker, page_of: Callable[[str], str]) -> str:
     """A page that may change things, for the browser."""
     return page_of(shown_broker.bootstrap)
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parts]:
+    with parts_in(tmp_path_factory.mktemp("checkpoints"), sample_seconds=0.5) as parts:
+        yield parts
 
 
 @pytest.fixture(scope="session")

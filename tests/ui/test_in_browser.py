@@ -140,8 +140,8 @@ def test_nothing_is_wider_than_a_phone(browser: Chrome, page_url: str, written: 
             f"/topics/{topic}",
             f"/topics/{topic}/records",
             "/groups",
-            "/brokers",
-            "/acls",
+            "/cluster",
+            "/cluster/acls",
         ):
             browser.get(page_url + path)
             width = browser.execute_script("return document.documentElement.scrollWidth")
@@ -158,7 +158,7 @@ def test_every_page_opens_without_a_complaint_in_both_themes(
     for theme in ("dark", "light"):
         browser.get(page_url)
         browser.add_cookie({"name": "theme", "value": theme})
-        for path in (*paths, "/groups", "/brokers", "/brokers/1", "/acls"):
+        for path in (*paths, "/groups", "/cluster", "/cluster/brokers/1", "/cluster/acls"):
             browser.get(page_url + path)
             assert browser.find_element(By.TAG_NAME, "html").get_attribute("data-theme") == theme
             assert text_of(browser, "h1"), path

@@ -17,6 +17,8 @@ from barnabas.ui.settings import UiSettings
 
 TOPICS = 1_200
 NAMES = [f"topic-{number:04}" for number in range(TOPICS)]
+WIDE, WIDE_PARTITIONS = "wide", 450
+ROWS = 100
 FOREVER = 3_600.0
 PAGE = "page"
 OpenPage = Callable[[float], TestClient]
@@ -28,6 +30,7 @@ def broker() -> Iterator[EmbeddedBroker]:
     with EmbeddedBroker() as broker:
         with Admin(broker.bootstrap) as admin:
             admin.create_topics([NewTopic(name, 1, 1) for name in NAMES])
+            admin.create_topics([NewTopic(WIDE, WIDE_PARTITIONS, 1)])
         with Producer(broker.bootstrap) as producer:
             for name in NAMES[:2]:
                 producer.send(name, b"a").result(30)
@@ -59,6 +62,11 @@ class Asked:
 
     def apis(self) -> list[str]:
         return sorted({each.api for each in self._broker.faults.requests(client_id=PAGE)})
+
+    def partitions(self, api: str) -> list[int]:
+        """How many partitions each request of this kind names."""
+        requests = self._broker.faults.requests(api, client_id=PAGE)
+        return [sum(map(len, request.partitions.values())) for request in requests]
 
     def _see_sizes(self, _: RecordedRequest, request: Any) -> None:
         self.sizes.append([each.topic for each in request.topics])
@@ -120,7 +128,33 @@ def test_an_order_by_what_is_not_known_yet_comes_when_all_topics_were_asked(
 def test_brokers_are_shown_with_sizes_once_all_topics_were_asked(
     page: TestClient, eventually: Callable[[Callable[[], bool]], bool]
 ) -> None:
-    eventually(lambda: "Folders" in page.get("/brokers").text)
-    text = page.get("/brokers").text
-    assert "1,2" in text.split("<tbody>")[1].split("</tbody>")[0]
+    eventually(lambda: "being asked" not in page.get("/cluster").text)
+    text = page.get("/cluster").text
+    # With the partition of __consumer_offsets.
+    assert f"{TOPICS + WIDE_PARTITIONS + 1:,}" in text.split("<tbody>")[1].split("</tbody>")[0]
     assert "as of" in text
+
+
+def test_a_topic_of_many_partitions_asks_for_those_of_one_page(
+    page: TestClient, broker: EmbeddedBroker
+) -> None:
+    # Its size and rate are of all partitions, and are kept.
+    page.get(f"/topics/{WIDE}")
+    asked = Asked(broker)
+    text = page.get(f"/topics/{WIDE}", params={"page": "3"}).text
+    assert "partition=299" in text
+    assert "partition=300" not in text
+    assert asked.partitions("ListOffsets") == [ROWS, ROWS]
+    assert len(asked.sizes) == 1
+    asked = Asked(broker)
+    page.get(f"/topics/{WIDE}/producers")
+    assert asked.partitions("DescribeProducers") == [ROWS]
+
+
+def test_log_dirs_of_a_topic_are_asked_for_without_all_metadata(
+    page: TestClient, broker: EmbeddedBroker
+) -> None:
+    asked = Asked(broker)
+    assert "partition" in page.get("/cluster/log-dirs", params={"topic": WIDE}).text.lower()
+    assert asked.apis() == ["DescribeLogDirs", "DescribeTopicPartitions"]
+    assert len(asked.sizes) == 1

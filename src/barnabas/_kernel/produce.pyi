@@ -333,10 +333,11 @@ class Accumulator:
         max_in_flight: int = 1,
         reads_answers: bool = False,
     ) -> None:
-        """Lends the connection to a leader, whose socket's `descriptor` is duplicated for as long: `append` sends the next batches itself in place of waking anyone.
-        They are those of these partitions that are their partition's only one, and small, while fewer than
-        `max_in_flight` are not answered. Each partition comes with the producer id, epoch and base sequence
-        of its next batch; the first request has this correlation id.
+        """Lends the connection to a leader, whose socket's `descriptor` is duplicated for as long: `append`
+        sends the next batches itself in place of waking anyone. They are those of these partitions that are
+        their partition's only one, and small, while fewer than `max_in_flight` are not answered. Each
+        partition comes with the producer id, epoch and base sequence of its next batch; the first request has
+        this correlation id.
 
         With `reads_answers` a thread of the accumulator's reads the answers, decides the batches and
         releases them. It wakes with the Waker when there is anything else on the socket, or somebody has to

@@ -31,6 +31,7 @@ _STATUS_OF_CTRL_C = 130
 COMMANDS = {
     "up": ("up:up", "Run a broker, or a cluster of several, until Ctrl-C."),
     "ui": ("ui:ui", "Show the cluster in a browser: topics, records, groups and more."),
+    "ui-user": ("ui:ui_user", "Print the line of a user for the file of `barnabas ui --users`."),
     "produce": ("produce:produce", "Send each line of stdin, or of files, as a record."),
     "consume": ("consume:consume", "Print records, one a line, until Ctrl-C or the end that was asked for."),
     "copy": (
@@ -143,9 +144,11 @@ def _lighten(command: Any) -> None:
 def _give_profiles(commands: typer.Typer) -> None:
     """All commands that talk to Kafka or to a registry take `--profile`."""
     for command in commands.registered_commands:
-        if command.callback is not None and (
-            signature(command.callback).parameters.keys() & {"bootstrap", "registry_url"}
-        ):
+        if command.callback is None:
+            continue
+        parameters = signature(command.callback).parameters.keys()
+        # The page takes several.
+        if parameters & {"bootstrap", "registry_url"} and "profile" not in parameters:
             command.callback = taking_profile(command.callback)
     for group in commands.registered_groups:
         if group.typer_instance is not None:

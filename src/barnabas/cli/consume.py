@@ -15,16 +15,12 @@ import barnabas
 from barnabas import Record
 from barnabas.cli import completion
 from barnabas.cli.consuming import bounds
-from barnabas.cli.consuming.fields import FieldPath, fields_of
 from barnabas.cli.consuming.figures import RecordFigures
 from barnabas.cli.consuming.filters import RecordFilter, record_filter
 from barnabas.cli.consuming.outputs import (
     Lines,
     Nothing,
-    Output,
     ReaderGoneError,
-    file_output,
-    selected,
 )
 from barnabas.cli.consuming.progress import Bar, Rates
 from barnabas.cli.ending import Asked, noted
@@ -39,20 +35,22 @@ from barnabas.cli.formats.options import (
     KeyVersion,
     ReadValueFormat,
     RegistryUrl,
-    Side,
     SideOptions,
     ValueMessage,
     ValueSchema,
     ValueSubject,
     ValueVersion,
 )
-from barnabas.cli.formats.records import RecordFormat
-from barnabas.cli.formats.texts import ReadRecord
 from barnabas.cli.names import pattern_of
 from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError, client_settings
 from barnabas.cli.output import note, plural, print_json, print_table
-from barnabas.cli.times import timestamp_ms
 from barnabas.errors import BootstrapError
+from barnabas.records import json_lines
+from barnabas.records.fields import FieldPath, fields_of
+from barnabas.records.files import Output, file_output, selected
+from barnabas.records.json_lines import RecordFormat
+from barnabas.records.texts import ReadRecord, Side
+from barnabas.records.times import timestamp_ms
 from barnabas.settings.table import ConsumerConfig
 
 if TYPE_CHECKING:
@@ -386,7 +384,7 @@ def _format(
     if paths:
         return selected(paths, as_json=as_json)
     if as_json:
-        return record_format.as_json
+        return json_lines.as_json
     if template is not None:
         return record_format.templated(template)
     if kcat_format is not None:
@@ -406,7 +404,7 @@ def _wanted(matches: RecordFilter | None, where: str | None) -> Callable[[Any], 
     if where is None:
         return matches
     # Here and not above: nobody else waits for the import.
-    from barnabas.cli.consuming.conditions import condition
+    from barnabas.records.conditions import condition
 
     holds = condition(where)
 

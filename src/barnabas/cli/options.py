@@ -16,7 +16,8 @@ import typer
 from barnabas.cli import profiles
 from barnabas.cli.output import note
 from barnabas.cli.properties import read_properties
-from barnabas.errors import InvalidSettingError, MisuseError
+from barnabas.errors import InvalidSettingError
+from barnabas.records.asked import UsageError as UsageError
 from barnabas.settings.table import (
     ALIASES,
     SERIALIZERS,
@@ -132,6 +133,11 @@ def named_bootstrap(bootstrap: str | None) -> str | None:
     return None if _is_of_environment(_BOOTSTRAP_VARIABLE, bootstrap) else bootstrap
 
 
+def named_file(command_config: Path | None) -> Path | None:
+    """As `named_bootstrap`, of --command-config."""
+    return None if _is_of_environment(_FILE_VARIABLE, str(command_config)) else command_config
+
+
 def _is_of_environment(variable: str, value: str | None) -> bool:
     # The options of another cluster, as of the target of a copy, are never of the environment.
     return variable in _of_environment and value == os.environ.get(variable)
@@ -239,7 +245,3 @@ def pairs(given: Sequence[str] | None, option: str) -> dict[str, str]:
             raise InvalidSettingError(f"{option} {text!r} is not name=value")
         found[name] = value
     return found
-
-
-class UsageError(MisuseError):
-    """Options that contradict each other, or miss one that they need."""

@@ -21,7 +21,6 @@ from barnabas.cli.formats.options import (
     KeySubject,
     KeyVersion,
     RegistryUrl,
-    Side,
     SideOptions,
     ValueFormat,
     ValueMessage,
@@ -43,8 +42,9 @@ from barnabas.cli.producing.json_records import JsonRecord, json_record
 from barnabas.cli.producing.pieces import delimiter_of, pieces_of
 from barnabas.cli.producing.rows import check, records_of
 from barnabas.cli.producing.throttle import Throttle
-from barnabas.cli.times import timestamp_ms
 from barnabas.errors import MisuseError
+from barnabas.records.texts import Side
+from barnabas.records.times import timestamp_ms
 from barnabas.settings.table import ProducerConfig
 from barnabas.values import frozen
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import logging
 import sys
 from dataclasses import replace
@@ -23,6 +22,7 @@ from barnabas.cli.options import (
     pairs,
 )
 from barnabas.cli.output import note
+from barnabas.cli.passwords import new_password
 from barnabas.cli.properties import read_properties
 from barnabas.cli.running.foreground import embedded_broker, run
 from barnabas.settings.table import CommonConfig
@@ -145,13 +145,5 @@ def registry_user(
     the first line of stdin."""
     from barnabas.registry_server.access import user_line
 
-    if sys.stdin.isatty():
-        password = getpass.getpass()
-        if getpass.getpass("Again: ") != password:
-            raise UsageError("the passwords are not the same")
-    else:
-        password = sys.stdin.readline().rstrip("\r\n")
-    if not password:
-        raise UsageError("there is no password")
-    print(user_line(name, role, password))
+    print(user_line(name, role, new_password()))
     note(f"append it to the file of --users, and start the registry again, so that it knows {name}")

@@ -3,27 +3,41 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from barnabas.cli import completion, profiles
 from barnabas.cli.options import (
     AsJson,
     Bootstrap,
     CommandConfig,
     Settings,
+    UsageError,
     client_settings,
+    named_bootstrap,
+    named_file,
     registry_settings,
 )
+from barnabas.cli.output import note
+from barnabas.cli.passwords import new_password
 from barnabas.cli.running.foreground import run_page
 from barnabas.credentials import Secret
 from barnabas.errors import InvalidSettingError
 from barnabas.settings.table import CommonConfig
-from barnabas.ui.settings import OidcSettings, UiSettings
+from barnabas.ui.roles import Role
+from barnabas.ui.settings import ClusterSettings, OidcSettings, UiSettings
 
 DEFAULT_UI_PORT = 8080
+USER_ROLES = tuple(role.name.lower() for role in Role)
 SECRET_VARIABLE = "BARNABAS_OIDC_CLIENT_SECRET"
+VARIABLES = {
+    "--registry-url": "BARNABAS_REGISTRY",
+    "--listener": "BARNABAS_LISTENER",
+    "--faults": "BARNABAS_FAULTS",
+}
 
 AllowWrites = Annotated[
     bool, typer.Option("--allow-writes", help="Let the page change things; without this it only reads.")
@@ -103,8 +117,8 @@ def ui(
             metavar="FILE",
             exists=True,
             dir_okay=False,
-            help="Basic authentication, by a file that `barnabas registry-user` writes; who has the role "
-            "read changes nothing.",
+            help="Basic authentication, by a file of lines that `barnabas ui-user` prints, with what each "
+            "user may do; a file of `barnabas registry-user` does as well.",
         ),
     ] = None,
     oidc_issuer: Annotated[
@@ -133,13 +147,23 @@ def ui(
     oidc_groups_claim: Annotated[
         str, typer.Option("--oidc-groups-claim", metavar="NAME", help="The claim that names a user's groups.")
     ] = "groups",
-    oidc_write_group: Annotated[
+    oidc_operator_group: Annotated[
         list[str] | None,
         typer.Option(
+            "--oidc-operator-group",
+            metavar="NAME",
+            help="A group whose members may change records and offsets, with --allow-writes (may be "
+            "repeated).",
+        ),
+    ] = None,
+    oidc_admin_group: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--oidc-admin-group",
             "--oidc-write-group",
             metavar="NAME",
-            help="A group whose members may change things, with --allow-writes (may be repeated); all others "
-            "read.",
+            help="A group whose members may change everything, with --allow-writes (may be repeated). Who is "
+            "in no group that is named reads.",
         ),
     ] = None,
     public_url: Annotated[
@@ -147,37 +171,135 @@ def ui(
         typer.Option(
             "--public-url",
             metavar="URL",
-            help="The page's address as browsers see it, where a proxy is before it: the issuer sends them "
-            "back there.",
+            help="The page's address as browsers see it, where a proxy is before it: they may call it by "
+            "that name, its path is the base path, and the issuer sends them back there.",
+        ),
+    ] = None,
+    base_path: Annotated[
+        str | None,
+        typer.Option(
+            "--base-path",
+            metavar="PATH",
+            help="What is before the page's own paths where a proxy has it below one, such as /kafka; "
+            "whether the proxy takes that off or not.",
+        ),
+    ] = None,
+    forwarded_allow_ips: Annotated[
+        str | None,
+        typer.Option(
+            "--forwarded-allow-ips",
+            metavar="ADDRESSES",
+            help="Addresses or networks of proxies, with commas, whose X-Forwarded-For and X-Forwarded-Proto "
+            "are believed; '*' for all. Without this, of none.",
+        ),
+    ] = None,
+    profile: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--profile",
+            metavar="NAME",
+            help="A cluster of `barnabas profile`; given several times, the page shows all of them. Else "
+            "BARNABAS_PROFILE, or the default one.",
+            autocompletion=profiles.complete,
         ),
     ] = None,
     allow_writes: AllowWrites = False,
     mask: Mask = None,
+    audit_log: Annotated[
+        Path | None,
+        typer.Option(
+            "--audit-log",
+            metavar="FILE",
+            dir_okay=False,
+            help="A file to which each change is appended as a line of JSON, and each one that was refused; "
+            "while it cannot be written, nothing is changed.",
+        ),
+    ] = None,
+    sample_seconds: Annotated[
+        float,
+        typer.Option(
+            "--sample-seconds",
+            min=0.1,
+            help="How often the lag of groups and of Spark's queries is noted, for charts over time; the "
+            "page keeps the last 720 of them, and fewer where there are very many groups.",
+        ),
+    ] = 10.0,
     as_json: AsJson = False,
 ) -> None:
     """Show the cluster in a browser: topics, records, groups and more. Its address is printed on stdout once
     it can be opened; it ends with Ctrl-C."""
-    registry, of_registry = registry_settings(command_config, setting, registry_url)
+    names = list(dict.fromkeys(profile or []))
+    clusters: dict[str, ClusterSettings] = {}
+    if len(names) > 1:
+        _refuse_what_is_of_one_cluster(
+            {
+                "--bootstrap": named_bootstrap(bootstrap),
+                "--command-config": named_file(command_config),
+                "--registry-url": registry_url,
+                "--listener": listener,
+                "--checkpoint": checkpoint,
+                "--faults": faults,
+            }
+        )
+        clusters = {name: _cluster(None, None, setting, None, name) for name in names}
+    with profiles.chosen(names[0] if names else None):
+        one = ClusterSettings({}) if clusters else _cluster(bootstrap, command_config, setting, registry_url)
     run_page(
         UiSettings(
-            client=client_settings(CommonConfig, bootstrap, command_config, setting),
+            client=one.client,
+            registry=one.registry,
+            registry_settings=one.registry_settings,
+            clusters=clusters,
             host=host,
             port=port,
-            registry=registry,
-            registry_settings=of_registry,
             faults=faults,
             listener=listener,
             checkpoints=tuple(checkpoint or ()),
             users=users,
             oidc=_oidc(
-                oidc_issuer, oidc_client_id, oidc_scope, oidc_groups_claim, oidc_write_group or [], public_url
+                oidc_issuer,
+                oidc_client_id,
+                oidc_scope,
+                oidc_groups_claim,
+                oidc_operator_group or [],
+                oidc_admin_group or [],
             ),
             allows_writes=allow_writes,
             masked=tuple(mask or ()),
             allowed_hosts=tuple(allowed_host or ()),
+            sample_seconds=sample_seconds,
+            audit_log=audit_log,
+            base_path=base_path,
+            public_url=public_url,
+            forwarded_allow_ips=tuple(
+                each.strip() for each in (forwarded_allow_ips or "").split(",") if each.strip()
+            ),
         ),
         as_json=as_json,
     )
+
+
+def _cluster(
+    bootstrap: str | None,
+    command_config: Path | None,
+    setting: list[str] | None,
+    registry_url: str | None,
+    profile: str | None = None,
+) -> ClusterSettings:
+    registry, of_registry = registry_settings(command_config, setting, registry_url, profile=profile)
+    client = client_settings(CommonConfig, bootstrap, command_config, setting, profile=profile)
+    return ClusterSettings(client, registry, of_registry)
+
+
+def _refuse_what_is_of_one_cluster(options: Mapping[str, Any]) -> None:
+    """Raises: UsageError."""
+    given = [name for name, value in options.items() if value]
+    if given:
+        variable = next((f" (and {VARIABLES[name]} unset)" for name in given if name in VARIABLES), "")
+        raise UsageError(
+            f"{given[0]} is of one cluster, and several profiles are named: leave it out{variable}, or start "
+            "a page for each cluster"
+        )
 
 
 def _oidc(
@@ -185,8 +307,8 @@ def _oidc(
     client_id: str | None,
     scope: str,
     groups_claim: str,
-    write_groups: list[str],
-    public_url: str | None,
+    operator_groups: list[str],
+    admin_groups: list[str],
 ) -> OidcSettings | None:
     if issuer is None:
         return None
@@ -197,5 +319,31 @@ def _oidc(
             f"--oidc-issuer needs {missing} as well: the issuer gives both to its clients"
         )
     return OidcSettings(
-        issuer, client_id, Secret(secret), scope, groups_claim, tuple(write_groups), public_url
+        issuer,
+        client_id,
+        Secret(secret),
+        scope,
+        groups_claim,
+        tuple(operator_groups),
+        tuple(admin_groups),
     )
+
+
+def ui_user(
+    name: Annotated[str, typer.Argument(help="The user's name.")],
+    role: Annotated[
+        str,
+        typer.Option(
+            "--role",
+            help="What the user may do: a viewer changes nothing, an operator changes records and offsets, "
+            "an admin everything.",
+            autocompletion=completion.one_of(USER_ROLES),
+        ),
+    ] = "viewer",
+) -> None:
+    """Print the line of a user for the file of `barnabas ui --users`. The password is asked for, or is the
+    first line of stdin."""
+    from barnabas.registry_server.access import user_line
+
+    print(user_line(name, role, new_password(), USER_ROLES))
+    note(f"append it to the file of --users, and start the page again, so that it knows {name}")

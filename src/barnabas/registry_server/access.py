@@ -1,4 +1,5 @@
-"""Who may use a registry: users, their roles and the hashes of their passwords, one a line of a file.
+"""Who may use a server: users, their roles and the hashes of their passwords, one a line of a file. A
+registry has the roles `read` and `write`; the page (`barnabas.ui`) has others.
 
     alice write scrypt$14$8$1$<salt>$<hash>
 
@@ -13,17 +14,15 @@ import binascii
 import hashlib
 import hmac
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from barnabas.errors import InvalidSettingError
 from barnabas.values import frozen
 
-Role = Literal["read", "write"]
-"""Who may write may read, too."""
 ROLES = ("read", "write")
+"""Of a registry. Who may write may read, too."""
 SCHEME = "scrypt"
 LOG_COST = 14
 BLOCK_SIZE = 8
@@ -67,7 +66,7 @@ class PasswordHash:
 @frozen
 class User:
     name: str
-    role: Role
+    role: str
     password: PasswordHash
 
 
@@ -76,15 +75,15 @@ def hashed(password: str) -> PasswordHash:
     return replace(empty, digest=empty.digest_of(password))
 
 
-def user_line(name: str, role: str, password: str) -> str:
+def user_line(name: str, role: str, password: str, roles: Sequence[str] = ROLES) -> str:
     """What a file of users has for this one. Raises: InvalidSettingError."""
     line = f"{name} {role} {hashed(password)}"
-    _user(line)
+    _user(line, roles)
     return line
 
 
-def read_users(path: Path) -> dict[str, User]:
-    """Users by name. Raises: InvalidSettingError."""
+def read_users(path: Path, roles: Sequence[str] = ROLES) -> dict[str, User]:
+    """Users by name, of these roles. Raises: InvalidSettingError."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -94,26 +93,26 @@ def read_users(path: Path) -> dict[str, User]:
         if not line.strip() or line.startswith("#"):
             continue
         try:
-            user = _user(line)
+            user = _user(line, roles)
         except InvalidSettingError as error:
             raise InvalidSettingError(f"{path}, line {number}: {error}") from None
         if user.name in users:
             raise InvalidSettingError(f"{path}, line {number}: there is a user {user.name!r} above")
         users[user.name] = user
     if not users:
-        raise InvalidSettingError(f"{path} has no users, so that nobody could use the registry")
+        raise InvalidSettingError(f"{path} has no users, so that nobody could log in")
     return users
 
 
-def _user(line: str) -> User:
+def _user(line: str, roles: Sequence[str]) -> User:
     parts = line.split()
     if len(parts) != 3:
         raise InvalidSettingError("a line has a user's name, a role and a hash, with blanks between them")
     name, role, password = parts
     if ":" in name:
         raise InvalidSettingError(f"the name {name!r} has a colon, which basic authentication cannot say")
-    if role not in ROLES:
-        raise InvalidSettingError(f"the role {role!r} is not one of {', '.join(ROLES)}")
+    if role not in roles:
+        raise InvalidSettingError(f"the role {role!r} is not one of {', '.join(roles)}")
     return User(name, role, _password_hash(password))
 
 
@@ -131,10 +130,11 @@ def _password_hash(text: str) -> PasswordHash:
         scheme, found = "", None
     if found is None or scheme != SCHEME:
         raise InvalidSettingError(
-            "the hash is not of the form scrypt$14$8$1$<salt>$<hash>; `barnabas registry-user` makes one"
+            "the hash is not of the form scrypt$14$8$1$<salt>$<hash>; `barnabas registry-user` and `barnabas "
+            "ui-user` make one"
         )
     if not 1 <= found.log_cost <= HIGHEST_LOG_COST or not 1 <= found.block_size <= 32:
-        raise InvalidSettingError("the hash costs more than a registry can spend on each request")
+        raise InvalidSettingError("the hash costs more than a server can spend on each request")
     if not 1 <= found.parallelism <= 16 or len(found.digest) < 16:
         raise InvalidSettingError("the hash has a parallelism or length that is not one")
     return found

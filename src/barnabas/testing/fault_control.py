@@ -178,6 +178,13 @@ class FaultControl(FaultLanguage[ControlledFault]):
             RecordedRequest.from_json(each) for each in self.call("GET", f"/requests?{query}")["requests"]
         ]
 
+    def newest_requests(self, most: int, api: str | int | None = None, **which: Any) -> dict[str, Any]:
+        """The newest first, at most so many, with who asked, how long it took and which error was answered.
+        `matching`: how many of those `looked_at` are chosen as for `requests`, which are the last 10,000;
+        `total`: how many there were."""
+        query = urlencode({"newest": most, **({} if api is None else {"api": api}), **which})
+        return self.call("GET", f"/requests?{query}")
+
     def state(self) -> dict[str, Any]:
         """What the calls here change: the ids of faults in force, the broker's nodes, disk and clock."""
         return self.call("GET", "/state")

@@ -19,7 +19,6 @@ from barnabas.aio import Admin, Consumer, Registry
 from barnabas.client.admin.types import GroupListing, LogDirDescription
 from barnabas.errors import BarnabasError
 from barnabas.types import TopicPartition
-from barnabas.ui.checkpoints import ReadCheckpoint, read_checkpoints
 from barnabas.ui.figures import (
     Groups,
     Looks,
@@ -31,12 +30,16 @@ from barnabas.ui.figures import (
     topic_figures,
     topics_of,
 )
+from barnabas.ui.groups.lag_history import LagHistory
 from barnabas.ui.kept import Kept
 from barnabas.ui.settings import UiSettings
+from barnabas.ui.streaming.watch import QueryWatch
 
 K = TypeVar("K")
 T = TypeVar("T")
 
+EXPORTS_AT_ONCE = 2
+"""Each may hold a file's rows in memory."""
 PIECE = 500
 """Partitions of one request: decoding its answer takes some 20 ms."""
 
@@ -51,12 +54,14 @@ class ClusterAccess:
             None if settings.registry is None else Registry(settings.registry, **settings.registry_settings)
         )
         self.looks = Looks()
+        self.exports = asyncio.Semaphore(EXPORTS_AT_ONCE)
+        self.lags = LagHistory(settings.sample_seconds)
         fresh = settings.refresh_seconds
         self.topics = Kept("topics", self._ask_topics, fresh)
         self.groups = Kept("groups", self._ask_groups, fresh)
         self.sizes: Kept[Sizes] = Kept("sizes of all topics", self._ask_sizes, fresh)
         self.rates: Kept[Mapping[str, int]] = Kept("ends of all topics", self._ask_ends, fresh)
-        self.checkpoints: Kept[list[ReadCheckpoint]] = Kept("checkpoints", self._read_checkpoints, fresh)
+        self.queries = QueryWatch(settings, self.ends_there)
         self._rows: dict[str, tuple[float, int | None]] = {}
         self._gone: set[str] = set()
         self._task: asyncio.Task[None] | None = None
@@ -70,6 +75,7 @@ class ClusterAccess:
     async def start(self) -> None:
         """Begins to ask; does not wait for the cluster."""
         self._task = background.start(self._watch_groups(), what="the page's watch of groups")
+        self.queries.start()
 
     async def close(self) -> None:
         """Ends the clients, as well after a `start` that failed."""
@@ -77,7 +83,8 @@ class ClusterAccess:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
-        for kept in (self.groups, self.topics, self.sizes, self.rates, self.checkpoints):
+        await self.queries.close()
+        for kept in (self.groups, self.topics, self.sizes, self.rates):
             await kept.close()
         await asyncio.gather(*self._closing)
         await self.admin.close()
@@ -129,14 +136,22 @@ class ClusterAccess:
             found |= {partition: end.offset for partition, end in listed.items()}
         return found
 
-    async def sizes_in(self, topic: str) -> Mapping[TopicPartition, int]:
-        """By partition; empty where the brokers do not tell. Raises: BarnabasError."""
+    async def ends_there(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """As `ends`, of partitions that may be there no more. Raises: BarnabasError."""
         topics = await self.topics.get()
-        described = topics.described.get(topic)
-        if described is None:
-            return {}
-        found = await self._sizes(topics, [TopicPartition(topic, p.partition) for p in described.partitions])
+        return await self.ends([partition for partition in sorted(partitions) if topics.has(partition)])
+
+    async def sizes_of(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """Empty where the brokers do not tell. Raises: BarnabasError."""
+        found = await self._sizes(await self.topics.get(), partitions) if partitions else None
         return {} if found is None else found.of_partitions
+
+    async def log_dirs_of(
+        self, partitions: Sequence[TopicPartition]
+    ) -> Mapping[int, Mapping[str, LogDirDescription]]:
+        """The folders of those brokers that tell, with the replicas of these partitions.
+        Raises: BarnabasError."""
+        return await self._log_dirs(await self.topics.get(), partitions)
 
     async def _watch_groups(self) -> None:
         """Charts of lag go on while nobody looks."""
@@ -144,7 +159,9 @@ class ClusterAccess:
             # It is told where it is shown.
             with contextlib.suppress(BarnabasError):
                 await self.groups.renewed_or_raise()
-            await asyncio.sleep(self.groups.seconds_left)
+            # A cluster that takes long to ask is asked more rarely.
+            slower = self.groups.seconds_left - self.settings.refresh_seconds
+            await asyncio.sleep(max(self.settings.sample_seconds, slower))
 
     async def _ask_topics(self) -> Topics:
         cluster = await self.admin.describe_cluster()
@@ -165,7 +182,7 @@ class ClusterAccess:
         now = time.time()
         ends = await self.ends([partition for partition in wanted if topics.has(partition)])
         groups = groups_of(listings, positions, ends)
-        self.looks.saw_groups(now, groups)
+        self.lags.saw(now, groups)
         return groups
 
     async def _ask_sizes(self) -> Sizes:
@@ -179,9 +196,6 @@ class ClusterAccess:
         now = time.time()
         return self._saw(now, await self.ends([p for p in every if topics.has(p)]))
 
-    async def _read_checkpoints(self) -> list[ReadCheckpoint]:
-        return await asyncio.to_thread(read_checkpoints, self.settings.checkpoints)
-
     def _saw(self, now: float, ends: Mapping[TopicPartition, int]) -> Mapping[str, int]:
         sums: dict[str, int] = defaultdict(int)
         for partition, end in ends.items():
@@ -191,16 +205,23 @@ class ClusterAccess:
 
     async def _sizes(self, topics: Topics, partitions: Sequence[TopicPartition]) -> Sizes | None:
         """None where the brokers do not tell."""
-        nodes = [node.node_id for node in topics.cluster.nodes]
         pieces: list[Mapping[int, Mapping[str, LogDirDescription]]] = []
         try:
-            for begin in range(0, len(partitions), PIECE):
+            # Where there are no partitions, there are folders all the same.
+            for begin in range(0, len(partitions) or 1, PIECE):
                 wanted = partitions[begin : begin + PIECE]
-                pieces.append(await succeeded(self.admin.describe_log_dirs(nodes, partitions=wanted)))
+                pieces.append(await self._log_dirs(topics, wanted))
         except BarnabasError:
             # Sizes are for those who may see them, from brokers that know them.
             return None
         return sizes_of(pieces)
+
+    async def _log_dirs(
+        self, topics: Topics, partitions: Sequence[TopicPartition]
+    ) -> Mapping[int, Mapping[str, LogDirDescription]]:
+        # Who does not say which brokers are meant asks for the metadata of all topics.
+        nodes = [node.node_id for node in topics.cluster.nodes]
+        return await succeeded(self.admin.describe_log_dirs(nodes, partitions=partitions))
 
     async def _positions(self, groups: list[GroupListing]) -> dict[str, dict[TopicPartition, int]]:
         shared = [group.group_id for group in groups if group.type == "share"]

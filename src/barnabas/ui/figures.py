@@ -7,11 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 
 from barnabas.client.admin.types import ClusterDescription, GroupListing, LogDirDescription, TopicDescription
-from barnabas.types import TopicPartition
+from barnabas.types import PartitionInfo, TopicPartition
 from barnabas.values import frozen
 
 RATE_WINDOW_SECONDS = 30.0
-LONGEST_HISTORY = 720
 # Looks at a topic that are no older make a rate.
 OLDEST_LOOK_SECONDS = 2 * RATE_WINDOW_SECONDS
 
@@ -29,9 +28,14 @@ class Topics:
 
     def has(self, partition: TopicPartition) -> bool:
         topic = self.described.get(partition.topic)
-        return topic is not None and any(
-            info.partition == partition.partition and info.leader >= 0 for info in topic.partitions
-        )
+        if topic is None:
+            return False
+        # Brokers tell of them in their order. A search for each of a thousand would be felt.
+        at = partition.partition
+        found = topic.partitions[at : at + 1] if at >= 0 else ()
+        if not found or found[0].partition != at:
+            found = [info for info in topic.partitions if info.partition == at]
+        return any(info.leader >= 0 for info in found)
 
 
 @frozen
@@ -89,6 +93,7 @@ class Folder:
     size_bytes: int
     usable_bytes: int | None
     total_bytes: int | None
+    is_cordoned: bool = False
 
 
 @frozen
@@ -102,12 +107,10 @@ class Sizes:
 
 
 class Looks:
-    """What was seen of topics' ends at which times, and the rates that are made of it; and the lag that
-    groups had."""
+    """What was seen of topics' ends at which times, and the rates that are made of it."""
 
     def __init__(self) -> None:
         self._ends: dict[str, deque[tuple[float, int]]] = {}
-        self._lags: dict[str, deque[tuple[float, int]]] = {}
 
     def saw_ends(self, now: float, ends: Mapping[str, int]) -> None:
         """By topic the sum of its partitions' ends. In the order of time."""
@@ -123,14 +126,6 @@ class Looks:
                 topic: seen for topic, seen in self._ends.items() if seen[-1][0] >= now - OLDEST_LOOK_SECONDS
             }
 
-    def saw_groups(self, now: float, groups: Groups) -> None:
-        """In the order of time."""
-        self._lags = {name: lags for name, lags in self._lags.items() if name in groups.by_id}
-        for group in groups.by_id.values():
-            lag = group.lag
-            if lag is not None:
-                self._lags.setdefault(group.group_id, deque(maxlen=LONGEST_HISTORY)).append((now, lag))
-
     def rate(self, topic: str) -> float | None:
         """Records a second over the last half minute; None while it is not known."""
         seen = self._ends.get(topic, ())
@@ -139,10 +134,6 @@ class Looks:
         (then, before), (now, end) = seen[0], seen[-1]
         # A topic that was made anew has fewer than before.
         return max(end - before, 0) / (now - then)
-
-    def lags(self, group_id: str) -> list[tuple[float, int]]:
-        """Time and lag, the oldest first."""
-        return list(self._lags.get(group_id, ()))
 
 
 def topics_of(cluster: ClusterDescription, described: Mapping[str, TopicDescription]) -> Topics:
@@ -154,6 +145,27 @@ def topics_of(cluster: ClusterDescription, described: Mapping[str, TopicDescript
         Counter(info.leader for info in partitions),
         Counter(node_id for info in partitions for node_id in info.replicas),
     )
+
+
+def has_problem(topic: TopicDescription) -> bool:
+    """Whether a partition has no leader, or lacks replicas."""
+    return any(p.leader < 0 or len(p.in_sync_replicas) < len(p.replicas) for p in topic.partitions)
+
+
+def partition_marks(info: PartitionInfo, min_in_sync: int) -> tuple[str, ...]:
+    """What is wrong with a partition, the worst first, in the words of kafka-topics. `min_in_sync`: 0 where
+    it is not known."""
+    in_sync = len(info.in_sync_replicas)
+    found = ["no leader"] if info.leader < 0 else []
+    if info.offline_replicas:
+        found.append("offline replicas")
+    if in_sync < len(info.replicas):
+        if in_sync < min_in_sync:
+            found.append("under min ISR")
+        elif in_sync == min_in_sync:
+            found.append("at min ISR")
+        found.append("under-replicated")
+    return tuple(found)
 
 
 def topic_figures(
@@ -216,6 +228,7 @@ def sizes_of(pieces: Iterable[Mapping[int, Mapping[str, LogDirDescription]]]) ->
                     size + (before.size_bytes if before else 0),
                     log_dir.usable_bytes,
                     log_dir.total_bytes,
+                    log_dir.is_cordoned,
                 )
     of_topics: dict[str, int] = defaultdict(int)
     for partition, size in largest.items():

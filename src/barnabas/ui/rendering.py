@@ -21,6 +21,7 @@ from barnabas.wording import counted
 
 if TYPE_CHECKING:
     from barnabas.ui.cluster_access import ClusterAccess
+    from barnabas.ui.named_cluster import NamedCluster
 
 T = TypeVar("T")
 
@@ -137,6 +138,13 @@ def to(request: Request, path: str) -> RedirectResponse:
     return RedirectResponse(request.scope.get("root_path", "") + path, 303)
 
 
+def _clusters(request: Request) -> list[tuple[str, str]]:
+    """Where the like of this page is of each cluster, by name, where there are several."""
+    named: Sequence[NamedCluster] = request.app.state.clusters
+    path = request.url.path.removeprefix(request.scope.get("root_path", ""))
+    return [(each.name, base_path(request) + each.path + each.section(path)) for each in named]
+
+
 def fragment(template: str, **values: Any) -> str:
     """A piece of a page."""
     return _environment().get_template(template).render(**values)
@@ -144,7 +152,8 @@ def fragment(template: str, **values: Any) -> str:
 
 def render(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
     """A whole page."""
-    access: ClusterAccess = request.app.state.access
+    # None: a page that is of no cluster.
+    access: ClusterAccess | None = getattr(request.app.state, "access", None)
     theme = request.cookies.get("theme", "")
     role = role_of(request)
 
@@ -163,8 +172,10 @@ def render(request: Request, template: str, *, status: int = 200, **values: Any)
         with_query=with_query,
         theme=theme if theme in THEMES else "",
         pages=request.app.state.menu,
-        bootstrap=access.settings.client["bootstrap_servers"],
-        problem=access.problem,
+        bootstrap=None if access is None else access.settings.client["bootstrap_servers"],
+        problem=None if access is None else access.problem,
+        cluster_name=request.app.state.name,
+        clusters=_clusters(request),
         csrf=csrf_token(request),
         may_operate=role >= Role.OPERATOR,
         may_administer=role >= Role.ADMIN,

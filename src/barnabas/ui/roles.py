@@ -16,3 +16,14 @@ class Role(IntEnum):
     VIEWER = 1
     OPERATOR = 2
     ADMIN = 3
+
+
+ROLES_OF_USERS = {
+    "viewer": Role.VIEWER,
+    "operator": Role.OPERATOR,
+    "admin": Role.ADMIN,
+    # Files of a registry's users.
+    "read": Role.VIEWER,
+    "write": Role.ADMIN,
+}
+"""What files of users call them."""

@@ -18,6 +18,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from barnabas.ui.below_path import own_path
+from barnabas.ui.forms import is_own
+from barnabas.ui.rendering import base_path
 from barnabas.ui.roles import Role
 from barnabas.ui.security import sent_token
 from barnabas.ui.settings import OidcSettings
@@ -26,8 +29,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 LOGIN, CALLBACK, LOGOUT = "/login", "/login/callback", "/logout"
-# A style sheet and the like are nobody's secret, and the way in is for those who are not in yet.
-OPEN = ("/static/", LOGIN)
+# A style sheet and the like are nobody's secret.
+OPEN = "/static/"
 USER_FIELD, NEXT_FIELD = "user", "next"
 SESSION_SECONDS = 8 * 3600
 NAME_CLAIMS = ("preferred_username", "email", "name", "sub")
@@ -40,7 +43,7 @@ class SingleSignOn:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not scope["path"].startswith(OPEN):
+        if scope["type"] == "http" and not _is_open(own_path(scope)):
             request = Request(scope)
             user = request.session.get(USER_FIELD)
             if user is None or user["until"] <= time.time():
@@ -62,15 +65,21 @@ class SingleSignOn:
         request.session[NEXT_FIELD] = request.url.path + (
             f"?{request.url.query}" if request.url.query else ""
         )
-        return RedirectResponse(LOGIN, 303)
+        return RedirectResponse(base_path(request) + LOGIN, 303)
 
 
-def login_routes(settings: OidcSettings) -> list[Route]:
-    """To the issuer, back from it, and out."""
+def _is_open(path: str) -> bool:
+    """The way in is for those who are not in yet."""
+    return path in (LOGIN, CALLBACK) or path.startswith(OPEN)
+
+
+def login_routes(settings: OidcSettings, public_url: str | None) -> list[Route]:
+    """To the issuer, back from it, and out. `public_url`: the page's address as browsers see it, where that
+    is not the one they ask for."""
     issuer = _registered(settings)
 
     async def login(request: Request) -> Response:
-        base = settings.public_url or str(request.base_url)
+        base = public_url or str(request.base_url)
         try:
             return await issuer.authorize_redirect(request, base.rstrip("/") + CALLBACK)
         except (httpx2.HTTPError, ValueError, KeyError, OAuthError) as error:
@@ -87,15 +96,16 @@ def login_routes(settings: OidcSettings) -> list[Route]:
         name = next((claims[claim] for claim in NAME_CLAIMS if claims.get(claim)), None)
         if name is None:
             raise HTTPException(403, "the issuer did not say who you are")
-        wanted = request.session.pop(NEXT_FIELD, "/")
+        home = base_path(request) + "/"
+        wanted = request.session.pop(NEXT_FIELD, home)
         # A session that somebody else has begun in this browser is not gone on with.
         request.session.clear()
         request.session[USER_FIELD] = {
             "name": str(name),
-            "role": Role.ADMIN if settings.may_write(claims) else Role.VIEWER,
+            "role": settings.role(claims),
             "until": time.time() + SESSION_SECONDS,
         }
-        return RedirectResponse(wanted if wanted.startswith("/") and wanted[1:2] != "/" else "/", 303)
+        return RedirectResponse(wanted if is_own(wanted) else home, 303)
 
     async def logout(request: Request) -> Response:
         await sent_token(request)

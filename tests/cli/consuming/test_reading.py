@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from barnabas import Producer, Registry
-from barnabas.cli.consuming.fields import FieldPath
-from barnabas.cli.consuming.parquet import SelectedParquetFile
-from barnabas.cli.formats.texts import ReadRecord
+from barnabas.records.fields import FieldPath
+from barnabas.records.parquet import SelectedParquetFile
+from barnabas.records.texts import ReadRecord
 from barnabas.registry import Schema
 from barnabas.testing import EmbeddedBroker, EmbeddedRegistry
 
@@ -356,7 +356,7 @@ def test_fields_of_plain_json_have_a_type_that_holds_all_values(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_together: int
 ) -> None:
     # Types change between groups of rows as well.
-    monkeypatch.setattr("barnabas.cli.consuming.parquet.ROWS_TOGETHER", rows_together)
+    monkeypatch.setattr("barnabas.records.parquet.ROWS_TOGETHER", rows_together)
     values: list[dict[str, Any]] = [
         {"n": 1, "many": 1, "deep": {}, "list": [1]},
         {"n": 2, "many": 2, "deep": {"a": 1}, "list": []},
@@ -386,7 +386,7 @@ def test_fields_of_plain_json_have_a_type_that_holds_all_values(
 def test_structs_of_plain_json_have_all_fields_that_come(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("barnabas.cli.consuming.parquet.ROWS_TOGETHER", 1)
+    monkeypatch.setattr("barnabas.records.parquet.ROWS_TOGETHER", 1)
     path = tmp_path / "a.parquet"
     formats: Any = None
     with closing(SelectedParquetFile(path, [FieldPath("value", "--select")], formats, [])) as file:

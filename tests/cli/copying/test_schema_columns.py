@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from barnabas.cli.copying.schemas import OnUnframed, SchemaTransfer, SubjectNames
-from barnabas.cli.formats.options import SIDES, Side
+from barnabas.records.texts import SIDES, Side
 
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 UNKNOWN = 9

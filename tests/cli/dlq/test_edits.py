@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from barnabas.cli.dlq.conventions import BY_KEY, DeadLetter, Origin
 from barnabas.cli.dlq.edits import change_all, lines_of, sets_of, shown, take_lines
-from barnabas.cli.dlq.spool import LetterSpool, Spooled
-from barnabas.cli.formats.texts import ReadRecord
 from barnabas.cli.options import UsageError
+from barnabas.records.dead_letters.conventions import BY_KEY, DeadLetter, Origin
+from barnabas.records.dead_letters.spool import LetterSpool, Spooled
+from barnabas.records.texts import ReadRecord
 
 VALUES: Sequence[bytes | None] = (b'{"id": 1, "lines": [{"n": 1}]}', b'{"id":2}', b"text", b"\xff", None)
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from barnabas.cli.formats.plain import PLAIN_FORMATS
 from barnabas.cli.producing.pieces import delimiter_of
+from barnabas.records.plain import PLAIN_FORMATS
 
 Here = Callable[..., Any]
 Made = Callable[..., str]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from barnabas.spark.queries.progress import PartitionProgress, batch_progress
-from barnabas.spark.queries.query_figures import MOST_QUERIES_THAT_ENDED, Queries
+from barnabas.spark.queries.progress import PartitionProgress, StateProgress, batch_progress
+from barnabas.spark.queries.query_figures import MOST_BATCHES, MOST_QUERIES_THAT_ENDED, Queries
 from barnabas.types import TopicPartition
 
 FLIGHTS = TopicPartition("flights", 0)
@@ -87,3 +87,68 @@ def test_queries_that_ended_are_not_kept_for_ever() -> None:
     ids = [query["id"] for query in queries.status()]
     assert len(ids) <= MOST_QUERIES_THAT_ENDED + 2
     assert {"running", f"{2 * MOST_QUERIES_THAT_ENDED - 1}"} <= set(ids)
+
+
+def test_a_batch_tells_its_rows_phases_state_and_watermark() -> None:
+    told = {
+        **progress({"startOffset": 3, "endOffset": 4}, kafka_source(10, 20, 50)),
+        "durationMs": {"addBatch": 1500, "triggerExecution": 2000},
+        "stateOperators": [
+            {
+                "operatorName": "stateStoreSave",
+                "numRowsTotal": 40,
+                "numRowsUpdated": 4,
+                "memoryUsedBytes": 900,
+                "numRowsDroppedByWatermark": 2,
+            }
+        ],
+        "eventTime": {"watermark": "2026-11-21T17:00:00.000Z"},
+    }
+    batch = batch_progress(told)
+    assert (batch.rows, batch.watermark) == (20, "2026-11-21T17:00:00.000Z")
+    assert batch.phases_ms == {"addBatch": 1500, "triggerExecution": 2000}
+    assert batch.state == (StateProgress("stateStoreSave", 40, 4, 900, 2),)
+    queries = Queries()
+    queries.started("id", "run", "copy")
+    queries.progressed("id", "run", batch, {})
+    (status,) = queries.status()
+    assert status["watermark"] == "2026-11-21T17:00:00.000Z"
+    assert status["state"][0]["rows"] == 40
+    assert status["batches"] == [
+        {
+            "batch_id": 7,
+            "began": "2026-11-21T17:46:33.840Z",
+            "seconds": 2.0,
+            "rows": 20,
+            "phases_ms": {"addBatch": 1500, "triggerExecution": 2000},
+            "state_rows": 40,
+            "state_bytes": 900,
+        }
+    ]
+    kept = {family.name: family.samples for family in queries.families()}
+    assert [value for _, value in kept["pipeline.state_rows"]] == [40]
+    assert [value for _, value in kept["pipeline.restarts"]] == [0]
+
+
+def test_the_last_batches_are_kept_each_of_them_once() -> None:
+    queries = Queries()
+    queries.started("id", "run", "copy")
+    for number in range(MOST_BATCHES + 5):
+        queries.progressed("id", "run", batch_progress(progress(kafka_source(0, 9, 9), batch_id=number)), {})
+    idle = {**progress(batch_id=MOST_BATCHES + 4), "batchDuration": 3}
+    queries.progressed("id", "run", batch_progress(idle), {})
+    batches = queries.status()[0]["batches"]
+    assert [each["batch_id"] for each in batches] == list(range(5, MOST_BATCHES + 5))
+    # Spark tells of the last batch again while there is nothing new.
+    assert (batches[-1]["rows"], batches[-1]["seconds"]) == (10, 2.0)
+
+
+def test_a_query_tells_how_long_nothing_was_heard_of_it() -> None:
+    now = [100.0]
+    queries = Queries(lambda: now[0])
+    queries.started("id", "run", "copy")
+    now[0] = 130.0
+    assert queries.status()[0]["seconds_since_event"] == 30
+    queries.idle("id", "run")
+    now[0] = 131.0
+    assert queries.status()[0]["seconds_since_event"] == 1

@@ -16,15 +16,15 @@ def test_brokers_are_listed_with_their_settings(
     open_page: OpenPage, shown_broker: ApacheKafka | EmbeddedBroker
 ) -> None:
     page = open_page()
-    assert shown_broker.bootstrap in page.get("/brokers").text
-    text = page.get("/brokers/1", params={"q": "log.retention"}).text
+    assert shown_broker.bootstrap in page.get("/cluster").text
+    text = page.get("/cluster/brokers/1", params={"q": "log.retention"}).text
     assert "log.retention.ms" in text
     assert "num.partitions" not in text
-    assert page.get("/brokers/99").status_code == 404
+    assert page.get("/cluster/brokers/99").status_code == 404
 
 
 def test_a_cluster_without_access_control_says_so(open_page: OpenPage) -> None:
-    answer = open_page().get("/acls")
+    answer = open_page().get("/cluster/acls")
     assert answer.status_code == 200
     assert "authorizer" in answer.text.lower()
 
@@ -43,6 +43,6 @@ def guarded() -> Iterator[EmbeddedBroker]:
 def test_rules_are_listed(open_page: OpenPage, guarded: EmbeddedBroker) -> None:
     with Admin(guarded.bootstrap) as admin:
         admin.create_acls([AclBinding(AclResourceType.TOPIC, "flights", "User:alice", AclOperation.READ)])
-    text = open_page(guarded).get("/acls").text
+    text = open_page(guarded).get("/cluster/acls").text
     assert "User:alice" in text
     assert "flights" in text

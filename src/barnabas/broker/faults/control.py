@@ -8,7 +8,7 @@
     DELETE /faults/ID
     GET    /faults/ID/hooked?timeout_ms=        the next request that a rule of effect "hook" meets
     POST   /faults/ID/hooked            {"number": 7, "answer": base64 or null, "disconnect": false}
-    GET    /requests?api=Fetch&topic=t  what was asked
+    GET    /requests?api=Fetch&topic=t  what was asked; with newest=100 only the newest, the newest first
     PUT    /disk                        {"is_full": true}
     POST   /clock                       {"move_ms": 60000} or {"pass_ms": 60000}
     POST   /groups/NAME/rebalance
@@ -41,7 +41,7 @@ from barnabas.protocol.codec import decode, encode
 from barnabas.protocol.schema import Request, Response
 
 DEFAULT_WAIT_MS = 30_000
-_NUMBERS = ("node", "partition")
+_NUMBERS = ("node", "partition", "newest")
 
 
 class FaultControls:
@@ -62,7 +62,7 @@ class FaultControls:
                     which = {
                         name: int(value) if name in _NUMBERS else value for name, value in call.query.items()
                     }
-                    return {"requests": [each.as_json() for each in self._injector.requests(**which)]}
+                    return self._requests(which)
                 case "GET", ("nodes",):
                     return {"nodes": self._nodes_of().state()["nodes"]}
                 case "GET", ("nodes", node_id):
@@ -78,6 +78,18 @@ class FaultControls:
             raise JsonCallError(408, str(error)) from None
         except (BarnabasError, ValueError, TypeError) as error:
             raise JsonCallError(400, str(error)) from None
+
+    def _requests(self, which: dict[str, Any]) -> dict[str, Any]:
+        newest = which.pop("newest", None)
+        if newest is None:
+            return {"requests": [each.as_json() for each in self._injector.requests(**which)]}
+        found = self._injector.newest(newest, **which)
+        return {
+            "requests": [each.as_json() for each in found.newest],
+            "matching": found.matching,
+            "looked_at": found.looked_at,
+            "total": found.total,
+        }
 
     async def _faults(self, call: JsonCall, rest: list[str]) -> Any:
         match call.method, rest:

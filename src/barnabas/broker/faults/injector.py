@@ -12,9 +12,11 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from copy import copy
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NoReturn, cast
 
 from barnabas.broker.faults.answers import ErrorAnswer, RequestPart, TopicName, overlay, parts_of
+from barnabas.broker.faults.errors_told import first_error
 from barnabas.broker.faults.language import FaultLanguage
 from barnabas.broker.faults.rule_book import RuleBook, RuleInForce, SeenRequest, is_meant, matches
 from barnabas.broker.faults.rules import FaultRule, FaultRuleError
@@ -29,6 +31,9 @@ logger = logging.getLogger(__name__)
 MOST_RECORDED = 100_000
 """Requests that are kept to be looked at; older ones are forgotten."""
 
+MOST_LOOKED_AT = 10_000
+DISCONNECTED = "disconnected"
+
 Ask = Callable[[Request[Any]], Awaitable[Response | None]]
 Answered = Response | CutShort | None
 
@@ -40,6 +45,17 @@ class HookedRequest:
     seen: SeenRequest
     header: RequestHeader
     request: Request[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class NewestRequests:
+    """The newest first. `matching`: how many of those `looked_at`, the last ones, are chosen. `total`: how
+    many there were."""
+
+    newest: list[SeenRequest]
+    matching: int
+    looked_at: int
+    total: int
 
 
 Hook = Callable[[HookedRequest], Answered | Awaitable[Answered]]
@@ -165,6 +181,13 @@ class FaultInjector(FaultLanguage[FaultHandle]):
         chosen = FaultRule.from_json({"effect": "hook", **({} if api is None else {"apis": [api]}), **which})
         return [each for each in self._recorded if matches(chosen, each)]
 
+    def newest(self, most: int, api: str | int | None = None, **which: Any) -> NewestRequests:
+        """At most so many of the last requests, chosen as for `requests`."""
+        chosen = FaultRule.from_json({"effect": "hook", **({} if api is None else {"apis": [api]}), **which})
+        last = list(islice(reversed(self._recorded), MOST_LOOKED_AT))
+        found = [each for each in last if matches(chosen, each)]
+        return NewestRequests(found[: max(most, 0)], len(found), len(last), self._count)
+
     async def wait_for_hits(self, rule_id: str, hits: int, timeout: float) -> None:
         """Raises: FaultRuleError, TimeoutError."""
         in_force = self._book.find(rule_id)
@@ -191,7 +214,28 @@ class FaultInjector(FaultLanguage[FaultHandle]):
         Raises: DisconnectError.
         """
         whole = self._sessions.whole(request, node)
-        seen = self._see(node, f"{context.client_host}:{context.client_port}", header, whole)
+        seen = self._see(node, context, header, whole)
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        try:
+            answered = await self._answered(node, seen, header, request, whole, ask)
+            seen.outcome.error = first_error(answered)
+            return answered
+        except BaseException:
+            seen.outcome.error = DISCONNECTED
+            raise
+        finally:
+            seen.outcome.duration_ms = (clock() - began) * 1000
+
+    async def _answered(
+        self,
+        node: int,
+        seen: SeenRequest,
+        header: RequestHeader,
+        request: Request[Any],
+        whole: Request[Any],
+        ask: Ask,
+    ) -> Answered:
         met = self._book.meet(seen)
         if not met:
             response = await ask(request)
@@ -215,7 +259,9 @@ class FaultInjector(FaultLanguage[FaultHandle]):
             for memory in self._memories.values():
                 memory.observe(response)
 
-    def _see(self, node: int, client: str, header: RequestHeader, request: Request[Any]) -> SeenRequest:
+    def _see(
+        self, node: int, context: RequestContext, header: RequestHeader, request: Request[Any]
+    ) -> SeenRequest:
         partitions: dict[str, list[int]] = {}
         groups: list[str] = []
         transactional_id = None
@@ -227,6 +273,7 @@ class FaultInjector(FaultLanguage[FaultHandle]):
             if part.group is not None and part.group not in groups:
                 groups.append(part.group)
             transactional_id = part.transactional_id or transactional_id
+        principal = getattr(context, "principal", None)
         self._count += 1
         seen = SeenRequest(
             number=self._count,
@@ -234,10 +281,11 @@ class FaultInjector(FaultLanguage[FaultHandle]):
             version=header.request_api_version,
             node=node,
             client_id=header.client_id or "",
-            client=client,
+            client=f"{context.client_host}:{context.client_port}",
             partitions={topic: tuple(indexes) for topic, indexes in partitions.items()},
             groups=tuple(groups),
             transactional_id=transactional_id,
+            principal=None if principal is None else str(principal),
         )
         self._recorded.append(seen)
         return seen

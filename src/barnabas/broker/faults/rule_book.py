@@ -15,6 +15,15 @@ from typing import Any
 from barnabas.broker.faults.rules import ENDING_EFFECTS, FaultRule, FaultRuleError
 
 
+@dataclass(slots=True)
+class RequestOutcome:
+    """What became of a request. `duration_ms`: None while it is being answered. `error`: the first one that
+    its answer has."""
+
+    duration_ms: float | None = None
+    error: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class SeenRequest:
     """What rules look at in a request. `partitions`: of each topic that it names, by name or by id."""
@@ -29,6 +38,9 @@ class SeenRequest:
     partitions: Mapping[str, tuple[int, ...]]
     groups: tuple[str, ...] = ()
     transactional_id: str | None = None
+    principal: str | None = None
+    """None: a proxy does not know."""
+    outcome: RequestOutcome = field(default_factory=RequestOutcome, compare=False)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -41,6 +53,9 @@ class SeenRequest:
             "partitions": {topic: list(indexes) for topic, indexes in self.partitions.items()},
             "groups": list(self.groups),
             "transactional_id": self.transactional_id,
+            "principal": self.principal,
+            "duration_ms": self.outcome.duration_ms,
+            "error": self.outcome.error,
         }
 
 

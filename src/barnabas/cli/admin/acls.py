@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from barnabas.cli import completion
-from barnabas.cli.admin.acl_roles import CLUSTER, operations_of_roles
+from barnabas.cli.admin.acl_roles import operations_of_roles
 from barnabas.cli.admin.common import DryRun, Yes, admin_client, confirm, member_of, told_dry_run, word_of
 from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError
 from barnabas.cli.output import note, plural, print_rows
+from barnabas.client.admin.acl_roles import CLUSTER
 from barnabas.client.admin.types import (
     AclBinding,
     AclBindingFilter,

@@ -9,10 +9,10 @@ import typer
 
 from barnabas.cli import completion
 from barnabas.cli.admin.common import DryRun, Yes, admin_client, confirm, member_of, told_dry_run, word_of
-from barnabas.cli.admin.config_changes import ALL_BROKERS, changes_of, own_settings, shown_name
 from barnabas.cli.names import Pattern, chosen
 from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError, pairs
 from barnabas.cli.output import note, plural, print_rows
+from barnabas.client.admin.config_changes import ALL_BROKERS, changes_of, own_settings, shown_name
 from barnabas.client.admin.types import (
     ConfigChange,
     ConfigResource,

@@ -10,7 +10,8 @@ from barnabas.cli import completion
 from barnabas.cli.admin.common import DryRun, Yes, admin_client, confirm, partitions_in, told_dry_run
 from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError
 from barnabas.cli.output import plural, print_rows
-from barnabas.cli.times import timestamp_ms
+from barnabas.client.admin.record_deletion import most_deleted, new_first_offsets
+from barnabas.records.times import timestamp_ms
 
 
 def delete_records(
@@ -52,17 +53,14 @@ def delete_records(
         chosen = partitions_in(admin, partitions, "TOPIC")
         first = admin.list_offsets(dict.fromkeys(chosen, "earliest"))
         end = admin.list_offsets(dict.fromkeys(chosen, "latest"))
-        wanted = {tp: end[tp].offset if before_offset is None else before_offset for tp in chosen}
-        if time_ms is not None:
-            at = admin.list_offsets(dict.fromkeys(chosen, time_ms))
-            wanted |= {tp: found.offset for tp, found in at.items() if found.offset >= 0}
-        wanted = {tp: max(first[tp].offset, offset) for tp, offset in wanted.items()}
+        at = None if time_ms is None else admin.list_offsets(dict.fromkeys(chosen, time_ms))
+        wanted = new_first_offsets(first, end, offset=before_offset, at=at)
         rows = [(*tp, first[tp].offset, wanted[tp], end[tp].offset) for tp in chosen]
         columns = ("topic", "partition", "first_offset", "new_first_offset", "end_offset")
         print_rows(columns, rows, as_json=as_json)
         if dry_run:
             told_dry_run()
             return
-        count = sum(min(wanted[tp], end[tp].offset) - first[tp].offset for tp in chosen)
+        count = most_deleted(wanted, first, end)
         confirm(f"delete {plural(count, 'record')} at most, permanently", is_sure=yes)
         admin.delete_records(wanted)

@@ -13,16 +13,13 @@ from barnabas.cli import completion
 from barnabas.cli.admin.common import DryRun, Yes, admin_client, confirm, partitions_in, told_dry_run
 from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError
 from barnabas.cli.output import note, print_rows
-from barnabas.client.admin.types import AbortTransactionSpec, ProducerState
+from barnabas.client.admin.hanging_transactions import DEFAULT_MINUTES, abort_of, open_before, unknown_to
+from barnabas.client.admin.types import ProducerState
 
 if TYPE_CHECKING:
     from barnabas import Admin
 
 app = typer.Typer(help="List, describe, find hanging transactions, and end them.", no_args_is_help=True)
-
-# What the coordinator counts as open.
-_OPEN = ("Ongoing", "PrepareCommit", "PrepareAbort")
-DEFAULT_MINUTES = 15
 
 
 @app.command("list")
@@ -192,11 +189,7 @@ def abort(
             told_dry_run(what)
             return
         confirm(what, is_sure=yes)
-        # As Kafka's own tool: no coordinator has written a marker yet.
-        epoch = found[0].coordinator_epoch or 0
-        admin.abort_transaction(
-            AbortTransactionSpec(chosen[0], found[0].producer_id, found[0].producer_epoch, epoch)
-        )
+        admin.abort_transaction(abort_of(chosen[0], found[0]))
     note(f"aborted the transaction of producer {found[0].producer_id} in {chosen[0]}")
 
 
@@ -253,23 +246,11 @@ def hanging(
 ) -> list[tuple[TopicPartition, ProducerState]]:
     """The transactions in these partitions that are open for longer, and of which no coordinator knows."""
     before = time.time() * 1000 - minutes * 60_000
-    open_ones = [
-        (tp, each)
-        for tp, states in sorted(admin.describe_producers(partitions).items())
-        for each in states
-        if each.current_transaction_start_offset is not None and each.last_timestamp < before
-    ]
-    known = _known(admin, {each.producer_id for _, each in open_ones})
-    return [(tp, each) for tp, each in open_ones if (each.producer_id, tp) not in known]
-
-
-def _known(admin: Admin, producer_ids: set[int]) -> set[tuple[int, TopicPartition]]:
-    """By producer the partitions in which its coordinator knows of a transaction."""
+    open_ones = open_before(before, admin.describe_producers(partitions))
+    producer_ids = {each.producer_id for _, each in open_ones}
     if not producer_ids:
-        return set()
+        return []
     listed = admin.list_transactions(producer_ids=producer_ids)
     names = [each.transactional_id for listings in listed.values() for each in listings]
     described = admin.describe_transactions(names) if names else {}
-    return {
-        (each.producer_id, tp) for each in described.values() if each.state in _OPEN for tp in each.partitions
-    }
+    return unknown_to(described.values(), open_ones)

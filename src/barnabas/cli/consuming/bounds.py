@@ -11,7 +11,7 @@ from barnabas.broker_errors import UnknownTopicOrPartitionError
 from barnabas.cli.names import matching
 from barnabas.cli.options import UsageError
 from barnabas.cli.output import nearest
-from barnabas.cli.times import is_time, timestamp_ms
+from barnabas.records.times import is_time, timestamp_ms
 
 if TYPE_CHECKING:
     from barnabas import Consumer

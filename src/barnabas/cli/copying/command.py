@@ -52,8 +52,8 @@ from barnabas.cli.other_cluster import (
 )
 from barnabas.cli.output import note, plural
 from barnabas.cli.producing.throttle import Throttle
-from barnabas.cli.times import timestamp_ms
 from barnabas.errors import MissingExtraError
+from barnabas.records.times import timestamp_ms
 from barnabas.settings.table import AdminConfig, ConsumerConfig, ProducerConfig
 
 

@@ -7,8 +7,9 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import barnabas
-from barnabas.cli.formats.options import DEFAULT_REGISTRY, SIDES, Side
+from barnabas.cli.formats.options import DEFAULT_REGISTRY
 from barnabas.cli.options import UsageError
+from barnabas.records.texts import SIDES, Side
 
 if TYPE_CHECKING:
     from barnabas.cli.copying.schemas import SchemaTransfer

@@ -18,9 +18,9 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Literal
 
-from barnabas.cli.formats.options import SIDES, Side
 from barnabas.cli.options import UsageError
 from barnabas.errors import SerializationError
+from barnabas.records.texts import SIDES, Side
 from barnabas.registry.errors import RegistryError, SchemaNotFoundError, SubjectNotFoundError
 from barnabas.registry.schemas import RegisteredSchema, RegistrySettings, Schema, SubjectVersion
 from barnabas.registry.serializers.schema_id import (

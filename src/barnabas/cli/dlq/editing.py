@@ -13,9 +13,9 @@ from types import TracebackType
 from typing import Self
 
 from barnabas.cli.dlq import edits
-from barnabas.cli.dlq.spool import LetterSpool
 from barnabas.cli.options import UsageError
 from barnabas.cli.output import note
+from barnabas.records.dead_letters.spool import LetterSpool
 
 _DEFAULT_EDITOR = "vi"
 

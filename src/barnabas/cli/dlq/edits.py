@@ -12,14 +12,14 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, Protocol, cast
 
-from barnabas.cli.consuming.fields import FieldPath
-from barnabas.cli.dlq.conventions import BY_KEY, Origin
-from barnabas.cli.dlq.spool import LetterSpool, Spooled
-from barnabas.cli.formats.records import as_json
-from barnabas.cli.formats.texts import JsonText, ReadRecord
 from barnabas.cli.options import UsageError
 from barnabas.cli.producing.json_records import json_record
 from barnabas.errors import SerializationError
+from barnabas.records.dead_letters.conventions import BY_KEY, Origin
+from barnabas.records.dead_letters.spool import LetterSpool, Spooled
+from barnabas.records.fields import FieldPath
+from barnabas.records.json_lines import as_json
+from barnabas.records.texts import JsonText, ReadRecord
 from barnabas.values import frozen
 
 MOST_SHOWN = 20
@@ -176,8 +176,8 @@ def _constant(value: Any) -> Callable[[Spooled], Any]:
 
 def _computed(expression: str) -> Callable[[Spooled], Any]:
     # Here and not above: nobody else waits for the import.
-    from barnabas.cli.consuming.conditions import CelFailure, computation, plain_of
-    from barnabas.cli.consuming.fields import fields_of
+    from barnabas.records.conditions import CelFailure, computation, plain_of
+    from barnabas.records.fields import fields_of
 
     evaluate = computation(expression, "--set-cel")
 

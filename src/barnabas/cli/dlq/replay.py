@@ -16,10 +16,7 @@ import barnabas
 from barnabas import Record, TopicPartition
 from barnabas.cli import completion
 from barnabas.cli.dlq import edits
-from barnabas.cli.dlq.conventions import Convention, DeadLetter, Origin, own_convention
 from barnabas.cli.dlq.editing import Editing
-from barnabas.cli.dlq.letters import Account, Choice, account_of, broken_off_of
-from barnabas.cli.dlq.spool import LetterSpool, Spooled
 from barnabas.cli.options import (
     AsJson,
     Bootstrap,
@@ -30,7 +27,10 @@ from barnabas.cli.options import (
 )
 from barnabas.cli.output import note, plural, print_json, print_table, stderr
 from barnabas.cli.produce import Deliveries
-from barnabas.cli.times import timestamp_ms
+from barnabas.records.dead_letters.conventions import Convention, DeadLetter, Origin, own_convention
+from barnabas.records.dead_letters.letters import Account, Choice, account_of, broken_off_of
+from barnabas.records.dead_letters.spool import LetterSpool, Spooled
+from barnabas.records.times import timestamp_ms
 from barnabas.settings.table import AdminConfig, ConsumerConfig, ProducerConfig
 from barnabas.types import GroupIdentity, OffsetAndMetadata
 
@@ -370,14 +370,13 @@ class _Replay:
     def _send(self, step: list[Spooled], producer: Producer, counts: dict[str, int]) -> None:
         deliveries = Deliveries()
         for letter in step:
-            source, partition, _ = letter.origin
+            source = letter.origin.topic
             producer.send(
                 self._to or source,
                 letter.value,
                 key=letter.key,
                 headers=letter.headers,
-                # A topic may have been made anew with fewer.
-                partition=partition if self._to is None and 0 <= partition < counts[source] else None,
+                partition=None if self._to is not None else letter.partition_among(counts[source]),
                 timestamp=letter.timestamp,
                 on_delivery=deliveries,
             )

@@ -13,23 +13,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, Self
 
 import barnabas
-from barnabas.cli.formats.auto import AutoSide
-from barnabas.cli.formats.columns import RegistrySide
 from barnabas.cli.formats.options import (
     AUTO,
     DEFAULT_REGISTRY,
     FORMATS,
     RAW_FORMATS,
     REGISTRY_FORMATS,
-    SIDES,
-    Side,
     SideOptions,
 )
-from barnabas.cli.formats.plain import PLAIN_FORMATS, PlainFormat
 from barnabas.cli.formats.raw import raw_schema, text_of
-from barnabas.cli.formats.texts import JsonText, Part, ReadRecord, Unread, place_of
 from barnabas.cli.options import UsageError, registry_settings
 from barnabas.errors import SerializationError
+from barnabas.records.auto_side import AutoSide
+from barnabas.records.plain import PLAIN_FORMATS, PlainFormat
+from barnabas.records.registry_side import RegistrySide
+from barnabas.records.texts import SIDES, JsonText, Part, ReadRecord, Side, Unread, place_of
 
 if TYPE_CHECKING:
     from barnabas import Record, Registry
@@ -145,6 +143,10 @@ class FormatsByTopic:
     def is_text(self, side: Side) -> bool:
         """Whether what is read is text or JSON, and not the record's own bytes."""
         return self._options[0][side].format is not None
+
+    def columns_of(self, topic: str, side: Side) -> RegistrySide | None:
+        """What has columns of a registry's schema."""
+        return self.prepare(topic).column_side(side)
 
     def prepare(self, topic: str) -> LineFormats:
         """Has what is wrong with the options said before records come. Raises: UsageError, ConfigError."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from barnabas.cli.formats.plain import PLAIN_FORMATS
+from barnabas.records.plain import PLAIN_FORMATS
 from barnabas.values import frozen
 
-Side = Literal["key", "value"]
-SIDES: tuple[Side, ...] = ("key", "value")
 REGISTRY_FORMATS = ("avro", "json", "protobuf")
 RAW_FORMATS = ("raw-avro", "raw-protobuf")
 """By a schema in a file, without a registry and without the bytes that name a schema there."""

@@ -11,8 +11,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from barnabas.cli.formats.options import Side, SideOptions
+from barnabas.cli.formats.options import SideOptions
 from barnabas.cli.options import UsageError
+from barnabas.records.texts import Side
 
 if TYPE_CHECKING:
     from barnabas.formats import Codec

@@ -1,19 +1,15 @@
-"""A record as a line of text or of JSON. Knows nothing of where records come from or go to."""
+"""A record as a line of text. Knows nothing of where records come from or go to."""
 
 from __future__ import annotations
 
-import base64
-import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any
 
 from barnabas import Record
-from barnabas.cli.formats.texts import JsonText, ReadRecord
 from barnabas.cli.options import UsageError
-
-RecordFormat = Callable[[Record | ReadRecord], bytes]
+from barnabas.records.json_lines import RecordFormat
+from barnabas.records.texts import ReadRecord
 
 _ESCAPES = {r"\n": "\n", r"\t": "\t", r"\0": "\0", r"\\": "\\", "{{": "{", "}}": "}"}
 _TOKENS = re.compile(r"\\[nt0\\]|\{\{|\}\}|\{(\w*)\}|[^\\{}]+|.", re.DOTALL)
@@ -107,20 +103,6 @@ def _joined(parts: Iterable[bytes | RecordFormat]) -> RecordFormat:
     return formatted
 
 
-def as_json(record: Record | ReadRecord) -> bytes:
-    """One line of JSON. Bytes that are not UTF-8 stand as `{"base64": ...}`."""
-    fields: dict[str, Any] = {
-        "topic": record.topic,
-        "partition": record.partition,
-        "offset": record.offset,
-        "timestamp": record.timestamp,
-        "key": _in_json(record.key),
-        "value": _in_json(record.value),
-        "headers": [[name, _text_or_base64(value)] for name, value in record.headers],
-    }
-    return json.dumps(fields, ensure_ascii=False).encode() + b"\n"
-
-
 def headers_as_text(record: Record | ReadRecord) -> bytes:
     return _header_text(record, b"")
 
@@ -139,16 +121,3 @@ def _time(timestamp_ms: int) -> bytes:
     if timestamp_ms < 0:
         return b""
     return datetime.fromtimestamp(timestamp_ms / 1000, UTC).isoformat(timespec="milliseconds").encode()
-
-
-def _in_json(data: bytes | None) -> Any:
-    return json.loads(data) if isinstance(data, JsonText) else _text_or_base64(data)
-
-
-def _text_or_base64(data: bytes | None) -> str | dict[str, str] | None:
-    if data is None:
-        return None
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return {"base64": base64.b64encode(data).decode()}

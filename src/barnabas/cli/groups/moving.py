@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from barnabas import TopicPartition
 from barnabas.cli.admin.common import confirm, told_dry_run
-from barnabas.cli.groups.targets import Offsets, Target, write_offsets
+from barnabas.cli.groups.targets import offsets_of, write_offsets
 from barnabas.cli.options import UsageError
 from barnabas.cli.output import note, plural, print_rows
+from barnabas.client.admin.offset_target import Offsets, OffsetTarget
 
 if TYPE_CHECKING:
     from barnabas import Admin
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 def move(
     admin: Admin,
     group: str,
-    target: Target,
+    target: OffsetTarget,
     named: Sequence[TopicPartition] | None,
     now: Offsets,
     alter: Callable[[Offsets], object],
@@ -35,7 +36,7 @@ def move(
     partitions = target.partitions(named, now)
     if not partitions:
         raise UsageError(f"group {group!r} has read nothing; name what to set with --topic")
-    wanted = target.offsets(admin, group, partitions, now)
+    wanted = offsets_of(target, admin, group, partitions, now)
     rows = [(*tp, now.get(tp), wanted[tp]) for tp in partitions]
     print_rows(("topic", "partition", now_column, "new_offset"), rows, as_json=as_json)
     if export is not None:

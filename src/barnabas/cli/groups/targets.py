@@ -7,7 +7,7 @@ of groups.
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,9 +15,9 @@ import typer
 
 from barnabas import TopicPartition
 from barnabas.cli.options import UsageError
-from barnabas.cli.times import timestamp_ms
+from barnabas.client.admin.offset_target import Offsets, OffsetTarget
 from barnabas.client.admin.types import OffsetSpec
-from barnabas.values import frozen
+from barnabas.records.times import timestamp_ms
 
 if TYPE_CHECKING:
     from barnabas import Admin
@@ -56,46 +56,23 @@ Export = Annotated[
     ),
 ]
 
-Offsets = Mapping[TopicPartition, int]
 
-
-@frozen
-class Target:
-    """One of the ways is given; `current` alone without any other."""
-
-    spec: OffsetSpec | None = None
-    """The oldest record, the end, or the first record at or after a time in milliseconds since 1970."""
-    offset: int | None = None
-    shift: int | None = None
-    listed: Offsets | None = None
-    """By a file."""
-
-    def partitions(self, named: Sequence[TopicPartition] | None, now: Offsets) -> list[TopicPartition]:
-        """Those of a file, else those in which the group is; the ones that --topic names, if it does. A group
-        may get offsets where it has none."""
-        if self.listed is not None:
-            return [tp for tp in sorted(self.listed) if named is None or tp in named]
-        return sorted(now if named is None else named)
-
-    def offsets(self, admin: Admin, name: str, partitions: Sequence[TopicPartition], now: Offsets) -> Offsets:
-        """The new offset of each partition. `now`: where the group is; `name`: what it is called in errors.
-        As Kafka's own tool does, an offset outside the log becomes the nearest end of the log. Raises:
-        UsageError for a partition in which it is nowhere, where that is to count."""
-        first, end = _at(admin, partitions, "earliest"), _at(admin, partitions, "latest")
-        if self.spec is not None:
-            found = _at(admin, partitions, self.spec)
-            # -1: no record is that late.
-            wanted = {tp: end[tp] if found[tp] < 0 else found[tp] for tp in partitions}
-        elif self.offset is not None:
-            wanted = dict.fromkeys(partitions, self.offset)
-        elif self.listed is not None:
-            wanted = {tp: self.listed[tp] for tp in partitions}
-        else:
-            for partition in partitions:
-                if partition not in now:
-                    raise UsageError(f"group {name!r} has no committed offset for {partition} to go from")
-            wanted = {tp: now[tp] + (self.shift or 0) for tp in partitions}
-        return {tp: min(max(wanted[tp], first[tp]), end[tp]) for tp in partitions}
+def offsets_of(
+    target: OffsetTarget, admin: Admin, name: str, partitions: Sequence[TopicPartition], now: Offsets
+) -> Offsets:
+    """The new offset of each partition. `now`: where the group is; `name`: what it is called in errors.
+    Raises: UsageError for a partition in which it is nowhere, where that is to count."""
+    if target.needs_positions:
+        for partition in partitions:
+            if partition not in now:
+                raise UsageError(f"group {name!r} has no committed offset for {partition} to go from")
+    return target.offsets(
+        partitions,
+        now,
+        first=_at(admin, partitions, "earliest"),
+        end=_at(admin, partitions, "latest"),
+        found=None if target.spec is None else _at(admin, partitions, target.spec),
+    )
 
 
 def target_of(
@@ -107,7 +84,7 @@ def target_of(
     to_datetime: str | None,
     shift_by: int | None,
     from_file: Path | None,
-) -> Target:
+) -> OffsetTarget:
     """Raises: UsageError unless one is given."""
     given = (to_offset, to_datetime, shift_by, from_file)
     if sum((to_earliest, to_latest, to_current, *(each is not None for each in given))) != 1:
@@ -116,12 +93,12 @@ def target_of(
             "and --from-file"
         )
     if to_datetime is not None:
-        return Target(spec=timestamp_ms(to_datetime, "--to-datetime"))
+        return OffsetTarget(spec=timestamp_ms(to_datetime, "--to-datetime"))
     if from_file is not None:
-        return Target(listed=read_offsets(from_file))
+        return OffsetTarget(listed=read_offsets(from_file))
     if to_earliest or to_latest:
-        return Target(spec="earliest" if to_earliest else "latest")
-    return Target(offset=to_offset, shift=shift_by)
+        return OffsetTarget(spec="earliest" if to_earliest else "latest")
+    return OffsetTarget(offset=to_offset, shift=shift_by)
 
 
 def read_offsets(path: Path) -> dict[TopicPartition, int]:

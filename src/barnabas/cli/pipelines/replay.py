@@ -21,8 +21,8 @@ import typer
 
 from barnabas.cli.options import UsageError, pairs
 from barnabas.cli.output import note
-from barnabas.cli.times import timestamp_ms
 from barnabas.errors import BarnabasError, MissingExtraError
+from barnabas.records.times import timestamp_ms
 
 FORMAT = "barnabas"
 # What says where a source begins and ends: the project's own gives way.

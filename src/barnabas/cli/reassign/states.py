@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from barnabas import TopicPartition
 from barnabas.cli.reassign.plans import Replicas
+from barnabas.client.admin.replica_moves import bytes_left_of
 from barnabas.client.admin.types import LogDirDescription, PartitionReassignment
 from barnabas.errors import BarnabasError
 from barnabas.values import frozen
@@ -96,24 +97,7 @@ def bytes_left(
     except BarnabasError as error:
         # One broker that does not answer is no reason to tell nothing of the others.
         folders = error.outcome.results if error.outcome is not None else {}
-    sizes = _sizes(folders)
-    found: dict[TopicPartition, int] = {}
-    for tp, move in moves.items():
-        whole = max((sizes.get((tp, broker), 0) for broker in move.replicas), default=0)
-        if any((tp, broker) in sizes for broker in move.replicas):
-            found[tp] = sum(whole - sizes.get((tp, broker), 0) for broker in move.adding_replicas)
-    return found
-
-
-def _sizes(
-    folders: Mapping[int, Mapping[str, LogDirDescription]],
-) -> dict[tuple[TopicPartition, int], int]:
-    return {
-        (tp, broker): replica.size_bytes
-        for broker, by_path in folders.items()
-        for folder in by_path.values()
-        for tp, replica in folder.replicas.items()
-    }
+    return bytes_left_of(moves, folders)
 
 
 def are_done(states: Iterable[ReplicaMoveState]) -> bool:

@@ -14,10 +14,10 @@ from barnabas.cli.names import Pattern, Topics, chosen, matching
 from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError, pairs
 from barnabas.cli.other_cluster import ToBootstrap, ToCommandConfig, ToProfile, ToSetting, other_cluster
 from barnabas.cli.output import note, plural, print_json, print_rows, print_table
-from barnabas.cli.times import timestamp_ms
 from barnabas.cli.topics import looks
 from barnabas.cli.topics.differences import differences
 from barnabas.errors import BarnabasError
+from barnabas.records.times import timestamp_ms
 from barnabas.settings.table import AdminConfig
 
 if TYPE_CHECKING:

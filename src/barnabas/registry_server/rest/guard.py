@@ -60,21 +60,31 @@ class BasicAuthentication:
 
     async def user(self, authorization: str) -> User | None:
         """Of the header Authorization; None for a wrong name or password, or another scheme."""
-        scheme, _, encoded = authorization.partition(" ")
-        if scheme.lower() != "basic":
+        said = _name_and_password(authorization)
+        if said is None:
             return None
-        try:
-            said = base64.b64decode(encoded.strip(), validate=True).decode()
-        except (binascii.Error, UnicodeDecodeError, ValueError):
-            return None
-        name, colon, password = said.partition(":")
-        if not colon:
-            return None
-        known = self._users.known(name, password)
+        known = self._users.known(*said)
         if known is not None:
             return known
         async with self._hashing:
-            return await asyncio.to_thread(self._users.checked, name, password)
+            return await asyncio.to_thread(self._users.checked, *said)
+
+    def known(self, authorization: str) -> User | None:
+        """As `user`, of those alone who have come in before."""
+        said = _name_and_password(authorization)
+        return None if said is None else self._users.known(*said)
+
+
+def _name_and_password(authorization: str) -> tuple[str, str] | None:
+    scheme, _, encoded = authorization.partition(" ")
+    if scheme.lower() != "basic":
+        return None
+    try:
+        said = base64.b64decode(encoded.strip(), validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        return None
+    name, colon, password = said.partition(":")
+    return (name, password) if colon else None
 
 
 def only_reads(method: str, raw_path: bytes) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Any, NamedTuple, cast
 
 from barnabas.spark.planning.offsets import Offsets, from_document, starts_of
@@ -56,17 +57,36 @@ class SourceProgress:
 
 
 @frozen
+class StateProgress:
+    """What a stateful operator keeps after a batch. `dropped`: rows of the batch that came too late for the
+    watermark."""
+
+    operator: str
+    rows: int
+    updated: int
+    memory_bytes: int
+    dropped: int
+
+
+@frozen
 class BatchProgress:
-    """One micro-batch. `timestamp` is when it began, as Spark writes it."""
+    """One micro-batch. `timestamp` is when it began, as Spark writes it. `rows` are those of all sources, of
+    Kafka or not; `phases_ms` is where the time went, by Spark's own names. `watermark` as Spark writes it,
+    None where the query has none."""
 
     batch_id: int
     timestamp: str
     duration_seconds: float
     sources: tuple[SourceProgress, ...]
+    rows: int = 0
+    phases_ms: Mapping[str, int] = field(default_factory=dict[str, int])
+    state: tuple[StateProgress, ...] = ()
+    watermark: str | None = None
 
 
 def batch_progress(progress: Mapping[str, Any]) -> BatchProgress:
     """What a `StreamingQueryProgress`, as parsed from its JSON, says."""
+    event_time: Mapping[str, Any] = progress.get("eventTime") or {}
     return BatchProgress(
         batch_id=progress["batchId"],
         timestamp=progress["timestamp"],
@@ -76,6 +96,20 @@ def batch_progress(progress: Mapping[str, Any]) -> BatchProgress:
             for number, each in enumerate(progress["sources"])
             if (source := _source(number, each)) is not None
         ),
+        rows=sum(each["numInputRows"] for each in progress["sources"]),
+        phases_ms=progress.get("durationMs") or {},
+        state=tuple(_state(each) for each in progress.get("stateOperators") or ()),
+        watermark=event_time.get("watermark"),
+    )
+
+
+def _state(operator: Mapping[str, Any]) -> StateProgress:
+    return StateProgress(
+        operator.get("operatorName") or "state",
+        operator.get("numRowsTotal", 0),
+        operator.get("numRowsUpdated", 0),
+        operator.get("memoryUsedBytes", 0),
+        operator.get("numRowsDroppedByWatermark", 0),
     )
 
 

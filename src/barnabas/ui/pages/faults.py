@@ -1,4 +1,5 @@
-"""Faults of an embedded broker, or of a proxy before any Kafka, as switches: what `--faults-port` serves."""
+"""Faults of an embedded broker, or of a proxy before any Kafka, as switches, and the requests that it gets:
+what `--faults-port` serves."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from barnabas.broker.faults.rules import EFFECTS, FaultRule
+from barnabas.broker.faults.rules import EFFECTS, FaultRule, api_name
+from barnabas.protocol.api_key import ApiKey
 from barnabas.testing.fault_control import FaultControl
 from barnabas.ui.cluster_access import ClusterAccess
 from barnabas.ui.forms import changed, number
@@ -21,15 +23,37 @@ from barnabas.ui.security import sent_form
 
 # A hook needs a program that answers; a proxy and a broker alike do the others.
 OFFERED = tuple(effect for effect in EFFECTS if effect != "hook")
+EVERY_API = sorted(api_name(key) for key in ApiKey)
+MOST_REQUESTS = 100
 APIS = ("Produce", "Fetch", "Metadata", "ListOffsets", "OffsetCommit", "OffsetFetch", "FindCoordinator")
 
 
 async def faults(request: Request) -> Response:
     control = _control(request)
-    found: list[dict[str, Any]] = (await asyncio.to_thread(control.call, "GET", "/faults"))["faults"]
-    return render(
-        request, "faults.html", title="Faults", rows=found, url=control.url, effects=OFFERED, apis=APIS
+    api, client = request.query_params.get("api", ""), request.query_params.get("client", "")
+    if api and api not in EVERY_API:
+        raise HTTPException(400, f"there are no requests of the kind {api!r}")
+    which = {"client_id": f"*{_as_it_is(client)}*"} if client else {}
+    rules, asked = await asyncio.gather(
+        asyncio.to_thread(control.call, "GET", "/faults"),
+        asyncio.to_thread(control.newest_requests, MOST_REQUESTS, api or None, **which),
     )
+    return render(
+        request,
+        "cluster/faults.html",
+        title="Faults",
+        rows=rules["faults"],
+        url=control.url,
+        effects=OFFERED,
+        apis=APIS,
+        asked=asked,
+        every_api=EVERY_API,
+    )
+
+
+def _as_it_is(text: str) -> str:
+    """For a pattern of `fnmatch`, in which it means nothing but itself."""
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in text)
 
 
 async def add(request: Request) -> Response:

@@ -4,81 +4,42 @@ is in their checkpoints.
 
 from __future__ import annotations
 
-import asyncio
-import json
-from collections.abc import Mapping
-from typing import Any
+import time
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from barnabas.http.fetching import fetch
-from barnabas.http.messages import HttpRequest, NoAnswerError
-from barnabas.types import TopicPartition
-from barnabas.ui.checkpoints import SeenCheckpoint, partitions_of, seen_checkpoint
+from barnabas.ui.charts import count_chart, rate_chart, seconds_chart
 from barnabas.ui.cluster_access import ClusterAccess
+from barnabas.ui.pages.query_trouble import Trouble, trouble_of, trouble_of_checkpoint
 from barnabas.ui.rendering import render
-from barnabas.values import frozen
-
-STATUS_PATH = "/status"
-TIMEOUT_SECONDS = 5.0
-LONGEST_STATUS_BYTES = 64 << 20
-
-
-@frozen
-class SeenPartition:
-    """Where a query is in a partition; `lag` is against the brokers' end."""
-
-    partition: TopicPartition
-    position: int
-    rows_per_second: float | None
-    lag: int | None
-
-
-@frozen
-class SeenQuery:
-    """A streaming query, with all partitions of all its sources."""
-
-    query_id: str
-    name: str | None
-    state: str
-    error: str | None
-    batch_id: int | None
-    batch_began: str | None
-    batch_seconds: float | None
-    restarts: int | None
-    """None: a listener of a release that did not count them."""
-    partitions: tuple[SeenPartition, ...]
-
-    @property
-    def rows_per_second(self) -> float | None:
-        known = [p.rows_per_second for p in self.partitions if p.rows_per_second is not None]
-        return sum(known) if known else None
-
-    @property
-    def lag(self) -> int | None:
-        known = [p.lag for p in self.partitions if p.lag is not None]
-        return sum(known) if known else None
-
-
-@frozen
-class SeenTogether:
-    """What there is to see. `problem`: why the listener says nothing."""
-
-    queries: list[SeenQuery]
-    checkpoints: list[SeenCheckpoint]
-    problem: str | None = None
+from barnabas.ui.streaming.listened import ListenerError, SeenQuery
+from barnabas.ui.streaming.watch import SeenTogether
 
 
 async def queries(request: Request) -> Response:
+    access: ClusterAccess = request.app.state.access
     look = await _look(request)
-    has_listener = request.app.state.access.settings.listener is not None
-    return render(request, "queries.html", title="Streaming queries", look=look, has_listener=has_listener)
+    running = {each.query_id for each in look.queries if each.is_running}
+    now = time.time()
+    return render(
+        request,
+        "queries/list.html",
+        title="Streaming queries",
+        look=look,
+        troubles={each.query_id: _trouble(access, each) for each in look.queries},
+        of_checkpoints={
+            each.place: trouble_of_checkpoint(each, now, is_running=each.query_id in running)
+            for each in look.checkpoints
+        },
+        has_listener=access.settings.listener is not None,
+    )
 
 
 async def query(request: Request) -> Response:
+    access: ClusterAccess = request.app.state.access
     name = request.query_params.get("id", "")
     look = await _look(request)
     found = next((each for each in look.queries if each.query_id == name), None)
@@ -87,7 +48,28 @@ async def query(request: Request) -> Response:
     if found is None:
         raise HTTPException(404, f"the listener knows no query {name!r}")
     kept = next((each for each in look.checkpoints if each.query_id == name), None)
-    return render(request, "query.html", title=found.name or found.query_id, shown=found, kept=kept)
+    groups = await access.groups.get()
+    lags = access.queries.lags.total(found.query_id)
+    timed = [(each.began_at, each) for each in found.batches if each.began_at is not None]
+    return render(
+        request,
+        "queries/query.html",
+        title=found.title,
+        shown=found,
+        kept=kept,
+        trouble=_trouble(access, found),
+        # A query is no group; those that read the same are of interest beside it.
+        groups=sorted({group for topic in found.topics for group in groups.readers.get(topic, ())}),
+        lag_chart=count_chart([(s.at, s.lag) for s in lags]),
+        lag_seconds=lags[-1].seconds if lags else None,
+        lag_seconds_chart=seconds_chart([(s.at, s.seconds) for s in lags]),
+        rows_chart=rate_chart([(at, each.rows_per_second) for at, each in timed]),
+        batch_chart=seconds_chart([(at, each.seconds) for at, each in timed]),
+        state_chart=count_chart([(at, each.state_rows) for at, each in timed])
+        if found.state_operators
+        else None,
+        sample_seconds=access.settings.sample_seconds,
+    )
 
 
 async def checkpoint(request: Request) -> Response:
@@ -97,80 +79,34 @@ async def checkpoint(request: Request) -> Response:
     if found is None:
         raise HTTPException(404, f"the page was not given a checkpoint {place!r}: name it with --checkpoint")
     listened = next((each for each in look.queries if each.query_id == found.query_id), None)
-    return render(request, "checkpoint.html", title=found.title, shown=found, listened=listened)
+    is_running = listened is not None and listened.is_running
+    return render(
+        request,
+        "queries/checkpoint.html",
+        title=found.title,
+        shown=found,
+        listened=listened,
+        trouble=trouble_of_checkpoint(found, time.time(), is_running=is_running),
+    )
 
 
 async def _look(request: Request) -> SeenTogether:
     """Raises: HTTPException (404, 502), BarnabasError."""
     access: ClusterAccess = request.app.state.access
-    listener, places = access.settings.listener, access.settings.checkpoints
-    if listener is None and not places:
+    if not access.queries.is_of_use:
         raise HTTPException(
             404,
             "no listener and no checkpoint was named: start the page with --listener URL or --checkpoint "
             "FOLDER",
         )
-    told: list[dict[str, Any]] = []
-    problem = None
-    if listener is not None:
-        try:
-            told = await asyncio.to_thread(_told, listener)
-        except HTTPException as error:
-            # A driver that is down left its checkpoints.
-            if not places:
-                raise
-            problem = error.detail
-    read, topics = await asyncio.gather(access.checkpoints.get(), access.topics.get())
-    partitions = {
-        TopicPartition(each["topic"], each["partition"])
-        for query in told
-        for source in query["sources"]
-        for each in source["partitions"]
-    } | partitions_of(read)
-    ends = await access.ends([partition for partition in sorted(partitions) if topics.has(partition)])
-    names = {query["id"]: query["name"] for query in told}
-    return SeenTogether(
-        [seen(each, ends) for each in told], [seen_checkpoint(each, ends, names) for each in read], problem
-    )
-
-
-def _told(url: str) -> list[dict[str, Any]]:
-    base = url.rstrip("/").removesuffix(STATUS_PATH).removesuffix("/metrics")
     try:
-        answer = fetch(
-            HttpRequest(base + STATUS_PATH, {}),
-            timeout_seconds=TIMEOUT_SECONDS,
-            longest_answer_bytes=LONGEST_STATUS_BYTES,
-        )
-        return json.loads(answer.body)["queries"]
-    except NoAnswerError as error:
-        raise HTTPException(502, f"{base} does not answer, the driver may be down: {error}") from None
-    except (ValueError, KeyError, TypeError):
-        raise HTTPException(502, f"{base} is not a PipelineListener") from None
+        return await access.queries.look()
+    except ListenerError as error:
+        raise HTTPException(502, str(error)) from None
 
 
-def seen(told: Mapping[str, Any], ends: Mapping[TopicPartition, int]) -> SeenQuery:
-    """A query as the listener tells it."""
-    is_running = bool(told["is_running"])
-    partitions: list[SeenPartition] = []
-    for source in told["sources"]:
-        for each in source["partitions"]:
-            partition = TopicPartition(each["topic"], each["partition"])
-            end = ends.get(partition)
-            lag = None if end is None else max(end - each["position"], 0)
-            rate = each["rows_per_second"] if is_running else None
-            partitions.append(SeenPartition(partition, each["position"], rate, lag))
-    return SeenQuery(
-        told["id"],
-        told["name"],
-        "running" if is_running else "failed" if told["error"] else "ended",
-        told["error"],
-        told["batch_id"],
-        told["batch_began"],
-        told.get("batch_seconds"),
-        told.get("restarts"),
-        tuple(partitions),
-    )
+def _trouble(access: ClusterAccess, query: SeenQuery) -> Trouble | None:
+    return trouble_of(query, access.queries.lags.growing().get(query.query_id))
 
 
 routes = [Route("/queries", queries), Route("/query", query), Route("/query/checkpoint", checkpoint)]

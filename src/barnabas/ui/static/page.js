@@ -1,4 +1,4 @@
-// What the page does beyond links and forms: keys, the theme, and the live tail.
+// What every page does beyond links and forms: keys and the theme.
 "use strict";
 
 const root = document.documentElement;
@@ -8,7 +8,9 @@ const isDark = () => root.dataset.theme
 
 function switchTheme() {
   root.dataset.theme = isDark() ? "light" : "dark";
-  document.cookie = `theme=${root.dataset.theme}; path=/; max-age=31536000; samesite=lax`;
+  const secure = location.protocol === "https:" ? "; secure" : "";
+  const path = root.dataset.base || "/";
+  document.cookie = `theme=${root.dataset.theme}; path=${path}; max-age=31536000; samesite=lax${secure}`;
 }
 
 document.getElementById("theme").addEventListener("click", switchTheme);
@@ -69,57 +71,3 @@ document.addEventListener("keydown", (event) => {
     action();
   }
 });
-
-// The live tail
-
-const MOST_ROWS = 500;
-const tail = document.getElementById("tail");
-let source = null;
-
-function stopTail() {
-  if (source) source.close();
-  source = null;
-  tail.setAttribute("aria-pressed", "false");
-  tail.textContent = "Live tail";
-}
-
-function startTail() {
-  const form = new FormData(document.getElementById("search"));
-  const chosen = new URLSearchParams();
-  for (const name of ["q", "where", "partition"]) {
-    if (form.get(name)) chosen.set(name, form.get(name));
-  }
-  const rows = document.getElementById("records");
-  const summary = document.getElementById("summary");
-  let shown = 0;
-  let skipped = 0;
-  source = new EventSource(`${tail.dataset.url}?${chosen}`);
-  tail.setAttribute("aria-pressed", "true");
-  tail.textContent = "Stop";
-  summary.textContent = "Connecting …";
-  source.addEventListener("ready", () => {
-    rows.replaceChildren();
-    document.querySelector("p.empty")?.remove();
-    summary.textContent = "Waiting for records …";
-  });
-  source.addEventListener("message", (event) => {
-    const said = JSON.parse(event.data);
-    const before = rows.childElementCount;
-    rows.insertAdjacentHTML("afterbegin", said.rows);
-    shown += rows.childElementCount - before;
-    skipped += said.skipped;
-    while (rows.childElementCount > MOST_ROWS) rows.lastElementChild.remove();
-    summary.textContent = `${shown.toLocaleString()} came${skipped ? `, ${skipped.toLocaleString()} too fast to show` : ""}`;
-  });
-  source.addEventListener("error", () => {
-    if (source && source.readyState === EventSource.CLOSED) {
-      stopTail();
-      summary.textContent = "The tail ended: the page does not answer.";
-    }
-  });
-}
-
-if (tail) {
-  tail.addEventListener("click", () => (source ? stopTail() : startTail()));
-  addEventListener("pagehide", () => source && source.close());
-}

@@ -1,0 +1,1 @@
+"""Dead letters: what they tell, which of them are chosen, and their order."""

@@ -1,0 +1,1 @@
+"""A schema registry: its subjects, their versions, and changes to them."""
