@@ -95,4 +95,4 @@ async def refused(request: Request, error: Exception) -> Response:
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    return render(request, "error.html", status=502, title="The cluster says no", message=str(error))
+    return render(request, "error.html", status=502, title="The cluster refused this", message=str(error))

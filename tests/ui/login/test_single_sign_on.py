@@ -218,3 +218,25 @@ def test_one_way_to_log_in_is_enough(open_page: OpenPage, tmp_path: Any) -> None
     users.write_text("")
     with pytest.raises(InvalidSettingError, match="take one"):
         open_page(users=users, oidc=OidcSettings("http://127.0.0.1", CLIENT, Secret(SECRET)))
+
+
+def test_below_a_path_the_way_to_the_issuer_and_back_is_below_it_too(
+    open_page: OpenPage, issuer: Issuer
+) -> None:
+    url = "http://tools.example/kafka"
+    page = open_page(oidc=OidcSettings(issuer.url, CLIENT, Secret(SECRET)), public_url=url)
+    named = {**AS_BROWSER, "Host": "tools.example"}
+    sent = page.get("/kafka/topics?q=flights", headers=named, follow_redirects=False)
+    assert (sent.status_code, sent.headers["location"]) == (303, "/kafka/login")
+    to_issuer = page.get("/kafka/login", headers=named, follow_redirects=False).headers["location"]
+    back = httpx.get(to_issuer).headers["location"]
+    assert back.startswith(f"{url}/login/callback?")
+    callback = back.removeprefix("http://tools.example")
+    there = page.get(callback, headers=named, follow_redirects=False)
+    assert (there.status_code, there.headers["location"]) == (303, "/kafka/topics?q=flights")
+    assert page.get("/kafka/topics", headers=named).status_code == 200
+
+
+def test_what_only_begins_as_the_way_in_is_not_open(page: TestClient) -> None:
+    for path in ("/loginx", "/login/x", "/staticx", "/topics/static/"):
+        assert page.get(path).status_code == 401

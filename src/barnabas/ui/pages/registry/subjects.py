@@ -62,7 +62,7 @@ async def no_schema(request: Request, error: Exception) -> Response:
     """What the registry says, with its own status."""
     assert isinstance(error, RegistryError)
     status = 404 if error.status == 404 else 502
-    return render(request, "error.html", status=status, title="The registry says no", message=str(error))
+    return render(request, "error.html", status=status, title="The registry refused this", message=str(error))
 
 
 def _shows_deleted(request: Request) -> bool:
