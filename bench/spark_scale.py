@@ -1,9 +1,9 @@
 """What the driver of a streaming query does with ever more partitions: time, requests, offsets, memory.
 
-    python -m bench.spark_scale [--topics 10000] [--kafka] [--json]
+    python -m bench.spark_scale [--topics 5000] [--kafka] [--json]
 
 Topics of two partitions are subscribed by pattern; their number grows step by step, from 100 partitions to
-20,000. The planner runs here as in the process that Spark plans a query with, and the broker in another. A
+10,000. The planner runs here as in the process that Spark plans a query with, and the broker in another. A
 line fitted to the logarithms says with which power of the partitions the time grows. Also how even the tasks
 of a batch are where one partition has a hundred times what the others have.
 """
@@ -34,7 +34,7 @@ from barnabas.testing import EmbeddedBroker
 from bench.broker import kafka
 
 PARTITIONS = 2
-STEPS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0)
+STEPS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
 TOPICS_AT_ONCE = 500
 CHANGED_TOPICS = 10
 IDLE_TRIGGERS = 20
@@ -218,7 +218,7 @@ def broker(is_kafka: bool) -> Iterator[tuple[str, Requests]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.spark_scale", description=__doc__)
-    parser.add_argument("--topics", type=int, default=10_000, help="in the end (default 10000)")
+    parser.add_argument("--topics", type=int, default=5000, help="in the end (default 5000)")
     parser.add_argument("--kafka", action="store_true", help="Apache Kafka in place of the embedded broker")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     arguments = parser.parse_args()

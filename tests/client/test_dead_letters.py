@@ -10,7 +10,7 @@ import pytest
 from tests.reading import read
 
 from barnabas import Consumer, Producer, Record, dead_letter
-from barnabas.cli.dlq import conventions
+from barnabas.records.dead_letters import conventions
 
 MakeTopic = Callable[..., str]
 

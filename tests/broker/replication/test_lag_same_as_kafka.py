@@ -15,6 +15,7 @@ from barnabas.broker_errors import ErrorCode
 from barnabas.net.connection import Connection
 from barnabas.protocol.messages.create_topics import CreateTopicsRequest
 from barnabas.protocol.messages.describe_quorum import DescribeQuorumRequest
+from barnabas.protocol.messages.list_offsets import ListOffsetsRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.testing import ApacheKafkaCluster, EmbeddedBroker
 
@@ -22,6 +23,7 @@ Cluster = ApacheKafkaCluster | EmbeddedBroker
 
 # Long enough for a busy machine, and far shorter than a session.
 CONFIG = {"replica.lag.time.max.ms": "2000", "broker.session.timeout.ms": "600000"}
+LATEST = -1
 TIMEOUT_MS = 60_000
 
 
@@ -48,6 +50,14 @@ class Asker:
         answer = await self.connection.submit(request, timeout_ms=TIMEOUT_MS)
         assert answer.topics[0].error_code == 0, answer.topics[0].error_message
         await self.until_in_sync(self.replicas)
+        await wait_for_async(self.is_led)
+
+    async def is_led(self) -> bool:
+        """Kafka's metadata name the leader of a new topic before that node knows that it is."""
+        partition = ListOffsetsRequest.ListOffsetsPartition(0, timestamp=LATEST)
+        topic = ListOffsetsRequest.ListOffsetsTopic(self.topic, [partition])
+        answer = await self.connection.submit(ListOffsetsRequest(-1, topics=[topic]), timeout_ms=TIMEOUT_MS)
+        return answer.topics[0].partitions[0].error_code == 0
 
     async def in_sync(self) -> list[int]:
         request = MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name=self.topic)])
