@@ -4,6 +4,7 @@ import json
 import logging
 import os
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -123,9 +124,9 @@ def test_a_long_field_is_cut() -> None:
 
 
 def test_what_is_sent_makes_no_line_of_its_own(log: Path) -> None:
-    audit = AuditLog(log)
-    audit.add({"outcome": "refused", "fields": shown_fields({"name": 'a\n{"outcome": "done"}\u2028\x1b[0m'})})
-    audit.close()
+    with closing(AuditLog(log)) as audit:
+        fields = shown_fields({"name": 'a\n{"outcome": "done"}\u2028\x1b[0m'})
+        audit.add({"outcome": "refused", "fields": fields})
     assert [line["outcome"] for line in lines(log)] == ["refused"]
     assert log.read_bytes().isascii()
 
@@ -163,18 +164,16 @@ def test_nothing_is_changed_while_the_log_cannot_be_written_and_no_line_is_lost(
 def test_what_is_refused_does_not_fill_the_memory_while_the_log_cannot_be_written(
     log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    audit = AuditLog(log)
-
     def full(file: int, data: bytes) -> int:
         raise OSError(28, "No space left on device")
 
-    with monkeypatch.context() as patched:
-        patched.setattr("barnabas.ui.audit.os.write", full)
-        for _ in range(20):
-            audit.add({"outcome": "refused", "error": "x" * 100_000})
-        assert audit.problem() is not None
-    assert audit.problem() is None
-    audit.close()
+    with closing(AuditLog(log)) as audit:
+        with monkeypatch.context() as patched:
+            patched.setattr("barnabas.ui.audit.os.write", full)
+            for _ in range(20):
+                audit.add({"outcome": "refused", "error": "x" * 100_000})
+            assert audit.problem() is not None
+        assert audit.problem() is None
     assert log.stat().st_size < 2 << 20
     assert lines(log)[-1]["lost_lines"] == 20 - (len(lines(log)) - 1)
 

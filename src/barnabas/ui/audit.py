@@ -25,7 +25,7 @@ RECORD_FIELDS = frozenset({"key", "value", "headers"})
 HIDDEN = "[hidden]"
 LONGEST_FIELD = 1_000
 LONGEST_UNWRITTEN_BYTES = 1 << 20
-# A shorter one stands in many a word by chance.
+# A shorter text may be a part of other words.
 SHORTEST_IN_TEXT = 4
 _SECRET = re.compile(
     r"csrf|passw|passphrase|secret|token|jaas|credential|private|assertion|keystore|(^|[._-])key$|"

@@ -37,18 +37,6 @@ def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
     broker.close()
 
 
-@pytest.fixture
-def waker() -> Waker:
-    return Waker()
-
-
-@pytest.fixture
-def accumulator(waker: Waker) -> Iterator[Accumulator]:
-    made = accumulator_with(waker)
-    yield made
-    made.end_direct()
-
-
 def append(accumulator: Accumulator, value: bytes, partition: int = 0, **rest: Any) -> Any:
     return accumulator.append(TOPIC, partition, None, value, None, None, rest.get("on_delivery"))
 

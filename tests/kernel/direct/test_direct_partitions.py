@@ -36,18 +36,6 @@ def other() -> Iterator[Broker]:
 
 
 @pytest.fixture
-def waker() -> Waker:
-    return Waker()
-
-
-@pytest.fixture
-def accumulator(waker: Waker) -> Iterator[Accumulator]:
-    made = accumulator_with(waker)
-    yield made
-    made.end_direct()
-
-
-@pytest.fixture
 def lingering(waker: Waker) -> Iterator[Accumulator]:
     made = accumulator_with(waker, lingers=True)
     yield made

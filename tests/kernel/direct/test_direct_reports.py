@@ -19,7 +19,6 @@ from tests.kernel.direct.direct_broker import (
     SECONDS,
     TOPIC,
     Broker,
-    accumulator_with,
     lend,
     wait_until_woken,
 )
@@ -31,18 +30,6 @@ def broker() -> Iterator[Broker]:
     broker = Broker(13)
     yield broker
     broker.close()
-
-
-@pytest.fixture
-def waker() -> Waker:
-    return Waker()
-
-
-@pytest.fixture
-def accumulator(waker: Waker) -> Iterator[Accumulator]:
-    made = accumulator_with(waker)
-    yield made
-    made.end_direct()
 
 
 def opened(accumulator: Accumulator, events: EventQueue) -> MessageSender:

@@ -47,7 +47,7 @@ pub struct Exchanges {
 struct Figures {
     /// With this loan.
     records_delivered: u64,
-    /// Since the loop has heard of them last.
+    /// Since the loop last took them.
     exchanges: Exchanges,
     /// Whether it is among those that wait.
     is_waiting: bool,

@@ -17,7 +17,7 @@ from barnabas.broker.faults.rules import ENDING_EFFECTS, FaultRule, FaultRuleErr
 
 @dataclass(slots=True)
 class RequestOutcome:
-    """What became of a request. `duration_ms`: None while it is being answered. `error`: the first one that
+    """A request and how it ended. `duration_ms`: None while it is being answered. `error`: the first one that
     its answer has."""
 
     duration_ms: float | None = None

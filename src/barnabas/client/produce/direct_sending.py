@@ -130,7 +130,7 @@ class DirectSending:
         self._is_taking_back = False
         self._may_read_answers = True
         self._reads_answers_of: set[int] = set()
-        """Leaders whose last batch nobody in Python had to be told of."""
+        """Leaders whose last batch needed no call into Python."""
         self._counting = threading.Lock()
         self._used_at = 0.0
         self._watch_seconds = WATCH_SECONDS

@@ -1,4 +1,4 @@
-"""What a coordinator tells of a group and its members, of all types of groups in one form."""
+"""Groups and their members as their coordinators describe them, all types of groups in one form."""
 
 from __future__ import annotations
 

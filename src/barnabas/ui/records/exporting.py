@@ -1,7 +1,7 @@
 """Files of what a search finds, in the forms of `barnabas consume --output`.
 
-Owns how much goes into one. A file is written before any of it is sent, so that what goes wrong is told, and
-its name says whether it is whole. Knows nothing of HTTP.
+Owns how much goes into one. A file is written before any of it is sent, so that an error is an answer of its
+own, and the file's name says whether it is whole. Knows nothing of HTTP.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def shown_letter(decoder: RecordDecoder, record: Record) -> DeadLetter | None:
 
 
 async def accounts_of(access: ClusterAccess, topic: str) -> Accounts:
-    """What replays have sent of this topic, as far as that can be told. Raises: BarnabasError."""
+    """What replays have sent of this topic, as far as it is known. Raises: BarnabasError."""
     group = f"barnabas-dlq-{topic}"
     found = await succeeded(access.admin.list_offsets_of_groups({group: None}))
     accounts: dict[TopicPartition, Account] = {}

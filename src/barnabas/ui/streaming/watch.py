@@ -1,4 +1,4 @@
-"""The streaming queries that the page was told of, looked at on demand, and at an interval for charts of lag.
+"""The streaming queries that the listener reports, looked at on demand, and at an interval for charts of lag.
 
 Owns the task that looks.
 """

@@ -32,7 +32,7 @@ MOST_MILLISECONDS = 1 << 62
 PLACES: tuple[Place, ...] = get_args(Place)
 FORM_FIELDS = ("key_as", "key_schema", "value_as", "value_schema")
 ASKED_WRONGLY = (UsageError, MissingExtraError, RegistryError)
-"""What is told above the form, which keeps what was typed."""
+"""Errors that are shown above the form, which keeps what was typed."""
 FIELDS = ("q", "where", "cel", "partition", "place", "at", "until", *FORM_FIELDS)
 """Of an address, which say what is searched for. Two more say how much of it is shown: limit and resume."""
 

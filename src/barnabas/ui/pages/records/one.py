@@ -157,7 +157,7 @@ async def resend(request: Request) -> Response:
         if not decoder.masks:
             edited = await asyncio.to_thread(_edited, found, _open_registry(request), form)
             await _check_written(decoder, found, edited)
-        # An admin is told at once of a topic that is not there; a producer may make it, or waits for it.
+        # A topic that is not there is an error here at once; a producer may make it, or waits for it.
         await access.admin.describe_topics([target])
         async with Producer(**access.settings.client) as producer:
             delivery = await producer.send(
