@@ -3,6 +3,9 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from barnabas import Node, TopicPartition
 from barnabas.client.cluster.metadata import NO_TOPIC_ID, ClusterMetadata
 from barnabas.protocol.messages.metadata import MetadataResponse
@@ -82,6 +85,37 @@ def test_a_full_answer_forgets_other_topics_and_a_partial_one_keeps_them() -> No
     before = updated(ClusterMetadata(), topic("flights", [(1, 5)]))
     assert updated(before, topic("weather", [(1, 1)])).topics == ["weather"]
     assert updated(before, topic("weather", [(1, 1)]), keep_others=True).topics == ["flights", "weather"]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.booleans(),
+            st.lists(
+                st.tuples(st.sampled_from("abc"), st.integers(0, 4), st.booleans()), unique_by=lambda t: t[0]
+            ),
+        ),
+        max_size=8,
+    )
+)
+def test_names_of_topic_ids_are_those_of_the_topics_that_are_known(
+    answers: list[tuple[bool, list[tuple[str, int, bool]]]],
+) -> None:
+    metadata = ClusterMetadata()
+    for keep_others, told in answers:
+        # An id is of one name.
+        topics = [
+            topic(
+                name,
+                [] if is_refused else [(1, 0)],
+                uuid.UUID(int=number and number * 3 + ord(name) % 3),
+                3 if is_refused else 0,
+            )
+            for name, number, is_refused in told
+        ]
+        metadata = updated(metadata, *topics, keep_others=keep_others)
+        known = metadata.topic_metadata.values()
+        assert metadata.topic_names == {t.topic_id: t.name for t in known if t.topic_id != NO_TOPIC_ID}
 
 
 def test_a_refused_topic_is_an_error_until_it_is_there() -> None:

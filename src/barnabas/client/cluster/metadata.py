@@ -93,15 +93,20 @@ class ClusterMetadata:
             return ClusterMetadata(cluster_id=response.cluster_id).updated(response, keep_others=False)
         topics: dict[str, TopicMetadata] = dict(self.topic_metadata) if keep_others else {}
         errors: dict[str, int] = dict(self.topic_errors) if keep_others else {}
+        names: dict[uuid.UUID, str] = dict(self.topic_names) if keep_others else {}
         for topic in response.topics:
             if topic.name is None:
                 continue
             errors.pop(topic.name, None)
-            topics.pop(topic.name, None)
+            before = topics.pop(topic.name, None)
+            if before is not None:
+                names.pop(before.topic_id, None)
             if topic.error_code and not topic.partitions:
                 errors[topic.name] = topic.error_code
             else:
                 topics[topic.name] = self._merged(topic)
+                if topic.topic_id != NO_TOPIC_ID:
+                    names[topic.topic_id] = topic.name
         return ClusterMetadata(
             nodes={
                 broker.node_id: Node(broker.node_id, broker.host, broker.port, broker.rack)
@@ -111,7 +116,7 @@ class ClusterMetadata:
             cluster_id=response.cluster_id,
             topic_metadata=topics,
             topic_errors=errors,
-            topic_names={t.topic_id: t.name for t in topics.values() if t.topic_id != NO_TOPIC_ID},
+            topic_names=names,
         )
 
     def with_leader(

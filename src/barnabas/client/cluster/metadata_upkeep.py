@@ -94,7 +94,7 @@ class MetadataUpkeep:
         if tracked is None:
             self._is_stale = self._is_stale or self._tracked is not None
         else:
-            self._untold |= tracked - set(self.metadata.topic_metadata)
+            self._untold.update(topic for topic in tracked if topic not in self.metadata.topic_metadata)
         self._tracked = tracked
         self._start()
 
@@ -102,9 +102,10 @@ class MetadataUpkeep:
         """Metadata is kept for these topics too."""
         new = set(topics)
         if self._tracked is not None:
-            new -= self._tracked
+            # Not `-=`, which takes a step for each topic that is tracked.
+            new = new - self._tracked
             self._tracked |= new
-        self._untold |= new - set(self.metadata.topic_metadata)
+        self._untold.update(topic for topic in new if topic not in self.metadata.topic_metadata)
         if self._untold:
             self._start()
 

@@ -5,7 +5,8 @@ Knows nothing of how metadata is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Container, Iterator
 
 
 class TopicsInUse:
@@ -13,7 +14,8 @@ class TopicsInUse:
 
     def __init__(self, max_idle_ms: int) -> None:
         self._max_idle_seconds = max_idle_ms / 1000
-        self._used_at: dict[str, float] = {}
+        # The topic that was used last is the last one, so that what is idle is found without looking at all.
+        self._used_at: OrderedDict[str, float] = OrderedDict()
 
     def __contains__(self, topic: str) -> bool:
         return topic in self._used_at
@@ -23,14 +25,20 @@ class TopicsInUse:
 
     def use(self, topic: str, now: float) -> None:
         self._used_at[topic] = now
+        self._used_at.move_to_end(topic)
 
-    def forget_idle(self, now: float, waiting: Container[str]) -> list[str]:
-        """Forgets the topics to which nothing was sent for too long and nothing is waiting; gives them."""
-        idle = [
-            topic
-            for topic, used_at in self._used_at.items()
-            if now - used_at > self._max_idle_seconds and topic not in waiting
-        ]
+    def forget_idle(self, now: float, waiting: Callable[[], Container[str]]) -> list[str]:
+        """Forgets the topics to which nothing was sent for too long and that are not in `waiting()`, which is
+        called if there are any; gives them."""
+        unused: list[str] = []
+        for topic, used_at in self._used_at.items():
+            if now - used_at <= self._max_idle_seconds:
+                break
+            unused.append(topic)
+        if not unused:
+            return []
+        kept = waiting()
+        idle = [topic for topic in unused if topic not in kept]
         for topic in idle:
             del self._used_at[topic]
         return idle

@@ -527,7 +527,7 @@ class Producer(OwnedByLoop, Observed, Generic[KeyIn, ValueIn]):
         `KafkaClient.wait_for_topics`."""
         self._sender.topics_in_use.use(topic, CLOCK.monotonic())
         await self._client.wait_for_topics([topic], deadline, limit=self._limit_at(deadline))
-        self._sender.learn_partition_counts(self._client.metadata)
+        self._sender.learn_partition_count(topic, self._client.metadata.topic_metadata[topic])
 
     def hurry(self, reason: object) -> None:
         """Nothing lingers from now on, until `relax` with the same object. On any thread, at once."""

@@ -10,13 +10,13 @@ import asyncio
 import logging
 import math
 import uuid
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from barnabas._kernel import ProducerBatch
 from barnabas.client.cluster.kafka_client import KafkaClient
-from barnabas.client.cluster.metadata import NO_TOPIC_ID, ClusterMetadata
+from barnabas.client.cluster.metadata import NO_TOPIC_ID, ClusterMetadata, TopicMetadata
 from barnabas.client.cluster.tasks import Tasks
 from barnabas.client.cluster.topics_in_use import TopicsInUse
 from barnabas.client.cluster.waking import LoopWaking
@@ -123,6 +123,8 @@ class Sender:
                 on_sent=self._sent_directly,
                 wake=self.wake,
             )
+        self._learned = ClusterMetadata()
+        """What `learn_partition_counts` has seen last."""
         client.add_metadata_listener(lambda _: self.wake())
         client.add_refusal_listener(partial(self._refused_by, None))
 
@@ -327,14 +329,24 @@ class Sender:
     def learn_partition_counts(self, metadata: ClusterMetadata) -> None:
         """From now on records go to the partitions that these topics have. Topics that nothing is sent to any
         more are forgotten."""
-        if idle := self.topics_in_use.forget_idle(CLOCK.monotonic(), self._queues.topics):
+        if idle := self.topics_in_use.forget_idle(CLOCK.monotonic(), lambda: self._queues.topics):
             self._client.track_topics(self.topics_in_use)
             self._take_back()
             self._forget(idle)
-        for topic, known in metadata.topic_metadata.items():
-            if topic in self.topics_in_use:
-                self.accumulator.set_partition_count(topic, len(known.partitions))
-                self._leave_out_unavailable(topic)
+        # A producer for thousands of topics learns of them one by one: each time the others are as before.
+        before: Mapping[str, TopicMetadata] = {}
+        if metadata.nodes == self._learned.nodes:
+            before = self._learned.topic_metadata
+        self._learned = metadata
+        changed = [each for each in metadata.topic_metadata.items() if before.get(each[0]) is not each[1]]
+        for topic, known in changed:
+            self.learn_partition_count(topic, known)
+
+    def learn_partition_count(self, topic: str, known: TopicMetadata) -> None:
+        """As `learn_partition_counts`, of one topic; nothing where it is not in use."""
+        if topic in self.topics_in_use:
+            self.accumulator.set_partition_count(topic, len(known.partitions))
+            self._leave_out_unavailable(topic)
 
     def _forget(self, topics: list[str]) -> None:
         """Nothing was sent to them for long. They may have been deleted."""
