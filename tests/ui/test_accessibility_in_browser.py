@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.resources import files
-from typing import Any
 from urllib.parse import quote
 
 import pytest
 from selenium.webdriver import Chrome
 from starlette.routing import BaseRoute, Mount, Route
+from tests.ui.axe import faults_of
 from tests.ui.parts import FIRST, Parts, batch, parts_in, plan
 from tests.ui.seeing import phone
 
@@ -18,10 +17,6 @@ from barnabas.registry import Schema, SchemaReference
 from barnabas.ui.app import make_app
 from barnabas.ui.settings import UiSettings
 
-AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
-RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
-# Rules that are not for this page, with the reason.
-LEFT_OUT: dict[str, str] = {}
 RESET = "&way=earliest"
 # By the path of a route: addresses that show what there is to see.
 PAGES = {
@@ -118,29 +113,6 @@ def addresses(parts: Parts) -> list[str]:
     checkpoint = quote(str(parts.checkpoint), safe="")
     found = [path.replace("CHECKPOINT", checkpoint) for paths in PAGES.values() for path in paths]
     return [*found, *MISSING]
-
-
-def faults_of(browser: Chrome, address: str) -> list[str]:
-    browser.get(address)
-    # Whatever can be unfolded is judged as well.
-    browser.execute_script("document.querySelectorAll('details').forEach(each => each.open = true)")
-    browser.execute_script(AXE)
-    options = {
-        "runOnly": {"type": "tag", "values": list(RULES)},
-        "resultTypes": ["violations"],
-        "rules": {rule: {"enabled": False} for rule in LEFT_OUT},
-    }
-    found: dict[str, Any] = browser.execute_async_script(
-        "const done = arguments[1];"
-        "axe.run(document, arguments[0]).then(done, error => done({error: `${error}`}));",
-        options,
-    )
-    assert "error" not in found, found
-    return [
-        f"{each['id']}: {node['html'][:160]} ({' '.join(node['failureSummary'].split())[:240]})"
-        for each in found["violations"]
-        for node in each["nodes"]
-    ]
 
 
 def test_every_page_is_judged() -> None:

@@ -7,11 +7,14 @@ from collections.abc import Iterator
 import pytest
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
+from tests.ui.axe import faults_of
 from tests.ui.conftest import PageInThread
-from tests.ui.seeing import text_of, until_text
+from tests.ui.seeing import phone, text_of, until_text
 
 from barnabas.testing import EmbeddedBroker
 from barnabas.ui.settings import ClusterSettings, UiSettings
+
+PATHS = ("", "/clusters/production/topics")
 
 
 @pytest.fixture
@@ -48,16 +51,20 @@ def test_the_theme_is_kept_below_the_path(browser: Chrome, url: str) -> None:
 
 
 def test_nothing_is_wider_than_a_phone(browser: Chrome, url: str) -> None:
-    browser.set_window_size(500, 800)
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True},
-    )
-    try:
-        for path in ("", "/clusters/production/topics"):
+    with phone(browser):
+        for path in PATHS:
             browser.get(url + path)
             assert browser.execute_script("return document.documentElement.scrollWidth") <= 360, path
             browser.find_element(By.CSS_SELECTOR, ".switch summary").click()
             assert browser.execute_script("return document.documentElement.scrollWidth") <= 360, path
-    finally:
-        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_on_any_screen(browser: Chrome, url: str, theme: str) -> None:
+    browser.get(url)
+    browser.add_cookie({"name": "theme", "value": theme, "path": "/kafka"})
+    for path in PATHS:
+        assert faults_of(browser, url + path) == [], path
+        with phone(browser):
+            # The menu of clusters covers links while it is open.
+            assert faults_of(browser, url + path, "details:not(.switch)") == [], path

@@ -11,8 +11,7 @@ import asyncio
 import contextlib
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
 
 from barnabas import background
 from barnabas.aio import Admin, Consumer, Registry
@@ -31,12 +30,11 @@ from barnabas.ui.figures import (
     topics_of,
 )
 from barnabas.ui.groups.lag_history import LagHistory
+from barnabas.ui.groups.member_counts import MemberCounts
 from barnabas.ui.kept import Kept
 from barnabas.ui.settings import UiSettings
 from barnabas.ui.streaming.watch import QueryWatch
-
-K = TypeVar("K")
-T = TypeVar("T")
+from barnabas.ui.succeeding import succeeded
 
 EXPORTS_AT_ONCE = 2
 """Each may hold a file's rows in memory."""
@@ -61,6 +59,7 @@ class ClusterAccess:
         self.groups = Kept("groups", self._ask_groups, fresh)
         self.sizes: Kept[Sizes] = Kept("sizes of all topics", self._ask_sizes, fresh)
         self.rates: Kept[Mapping[str, int]] = Kept("ends of all topics", self._ask_ends, fresh)
+        self.member_counts = MemberCounts(self.admin, fresh)
         self.queries = QueryWatch(settings, self.ends_there)
         self._rows: dict[str, tuple[float, int | None]] = {}
         self._gone: set[str] = set()
@@ -86,6 +85,7 @@ class ClusterAccess:
         await self.queries.close()
         for kept in (self.groups, self.topics, self.sizes, self.rates):
             await kept.close()
+        await self.member_counts.close()
         await asyncio.gather(*self._closing)
         await self.admin.close()
         if self.registry is not None:
@@ -236,15 +236,3 @@ class ClusterAccess:
             for group_id, offsets in starts.items():
                 found[group_id] = {p: at.start_offset for p, at in offsets.items() if at.start_offset >= 0}
         return found
-
-
-async def succeeded(call: Awaitable[dict[K, T]]) -> dict[K, T]:
-    """What a call of Admin for several items has found: those that failed are left out. Raises: BarnabasError
-    where the whole call failed."""
-    try:
-        return await call
-    except BarnabasError as error:
-        if error.outcome is None:
-            raise
-        results: dict[Any, Any] = dict(error.outcome.results)
-        return results

@@ -13,6 +13,7 @@ from tests.waiting import Patience
 from barnabas import Admin, Consumer, Producer, ShareConsumer
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.testing import ApacheKafka, EmbeddedBroker
+from barnabas.ui.rendering import NOTHING
 
 OpenPage = Callable[..., TestClient]
 Written = Callable[..., str]
@@ -68,6 +69,43 @@ def test_a_group_has_its_members_and_its_lag_in_records_and_in_time(
     assert re.fullmatch(r"[\d,]+ d", row[3])
     assert row[4] == "reader"
     assert cells(text, "reader")[1] == "127.0.0.1"
+
+
+def test_the_list_has_the_number_of_members_of_each_group(
+    open_page: OpenPage, written: Written, shown_broker: AnyBroker, eventually: Any
+) -> None:
+    topic = written("a")
+    busy, idle = f"{topic}-busy", f"{topic}-idle"
+    committed_at(shown_broker, idle, topic, 0)
+    page = open_page(refresh_seconds=0.1)
+    with Consumer(shown_broker.bootstrap, topics=[topic], group_id=busy) as consumer:
+
+        def shows_both() -> bool:
+            consumer.poll(0.1)
+            text = page.get("/groups", params={"q": topic}).text
+            return busy in text and idle in text and cells(text, busy)[2:4] == ["Stable", "1"]
+
+        eventually(shows_both)
+        assert cells(page.get("/groups", params={"q": idle}).text, idle)[2:4] == ["Empty", "0"]
+
+
+def test_members_of_a_group_whose_coordinator_is_silent_are_left_out_of_the_list(
+    open_page: OpenPage, written: Written, embedded_broker: EmbeddedBroker, eventually: Any
+) -> None:
+    topic = written("a")
+    page = open_page(refresh_seconds=0.1)
+    with (
+        Consumer(embedded_broker.bootstrap, topics=[topic], group_id=topic) as consumer,
+        embedded_broker.faults.error("DescribeGroups", "COORDINATOR_NOT_AVAILABLE"),
+        embedded_broker.faults.error("ConsumerGroupDescribe", "COORDINATOR_NOT_AVAILABLE"),
+    ):
+
+        def is_listed() -> bool:
+            consumer.poll(0.1)
+            return f"?id={topic}" in page.get("/groups", params={"q": topic}).text
+
+        eventually(is_listed)
+        assert cells(page.get("/groups", params={"q": topic}).text, topic)[3] == NOTHING
 
 
 def test_a_share_group_is_shown(

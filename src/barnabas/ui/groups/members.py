@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
 from barnabas.aio import Admin
 from barnabas.client.admin.types import (
@@ -24,6 +25,7 @@ PROTOCOL_OF_CONSUMERS = "consumer"
 NO_MEMBERS = ("Empty", "Dead", "NotReady")
 
 Description = GroupDescription | ClassicGroupDescription | StreamsGroupDescription
+Way = Literal["consumer", "share", "streams", "classic"]
 Assigned = tuple[str, ...]
 """A line for each topic, or for each kind of tasks."""
 
@@ -111,14 +113,31 @@ async def shown_group(admin: Admin, group: GroupSummary) -> ShownGroup:
 
 
 async def _described(admin: Admin, group: GroupSummary) -> Description:
-    group_id = group.group_id
+    return (await describe(admin, way_of(group), [group.group_id]))[group.group_id]
+
+
+def way_of(group: GroupSummary) -> Way:
+    """How its coordinator is asked for it."""
     if group.type == "share":
-        return (await admin.describe_share_groups([group_id]))[group_id]
+        return "share"
     if group.type == "streams":
-        return (await admin.describe_streams_groups([group_id]))[group_id]
+        return "streams"
     if group.type == "classic" and group.protocol_type not in ("", PROTOCOL_OF_CONSUMERS):
-        return (await admin.describe_classic_groups([group_id]))[group_id]
-    return (await admin.describe_groups([group_id]))[group_id]
+        return "classic"
+    return "consumer"
+
+
+async def describe(admin: Admin, way: Way, group_ids: Sequence[str]) -> dict[str, Description]:
+    """Groups that are asked for in the same way. Raises: BarnabasError."""
+    match way:
+        case "share":
+            return {**await admin.describe_share_groups(group_ids)}
+        case "streams":
+            return {**await admin.describe_streams_groups(group_ids)}
+        case "classic":
+            return {**await admin.describe_classic_groups(group_ids)}
+        case "consumer":
+            return {**await admin.describe_groups(group_ids)}
 
 
 def _member(member: MemberDescription) -> ShownMember:

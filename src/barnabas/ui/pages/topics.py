@@ -15,11 +15,12 @@ from starlette.routing import Route
 from barnabas.client.admin.types import ConfigResource, ResourceType, TopicDescription
 from barnabas.registry.errors import RegistryError
 from barnabas.types import TopicPartition
-from barnabas.ui.cluster_access import ClusterAccess, succeeded
+from barnabas.ui.cluster_access import ClusterAccess
 from barnabas.ui.figures import has_problem, partition_marks
 from barnabas.ui.inputs import told
 from barnabas.ui.pages.config_changes import change_config, shown_configs
 from barnabas.ui.rendering import paged, render, segment
+from barnabas.ui.succeeding import succeeded
 
 MIN_IN_SYNC = "min.insync.replicas"
 REGISTRY_SECONDS = 5.0

@@ -18,8 +18,9 @@ from barnabas.records.dead_letters.conventions import DeadLetter, KnownConventio
 from barnabas.records.dead_letters.letters import Account, account_of
 from barnabas.records.dead_letters.spool import LetterSpool
 from barnabas.types import TopicPartition
-from barnabas.ui.cluster_access import ClusterAccess, succeeded
+from barnabas.ui.cluster_access import ClusterAccess
 from barnabas.ui.records.decoding import MASK, RecordDecoder
+from barnabas.ui.succeeding import succeeded
 
 if TYPE_CHECKING:
     from barnabas import Record

@@ -20,13 +20,14 @@ from barnabas.client.admin.hanging_transactions import (
 )
 from barnabas.errors import BarnabasError
 from barnabas.types import TopicPartition
-from barnabas.ui.cluster_access import PIECE, ClusterAccess, succeeded
+from barnabas.ui.cluster_access import PIECE, ClusterAccess
 from barnabas.ui.forms import changed, number
 from barnabas.ui.inputs import told
 from barnabas.ui.pages.topics import topic_named
 from barnabas.ui.rendering import paged, render, segment
 from barnabas.ui.roles import Role
 from barnabas.ui.security import sent_form
+from barnabas.ui.succeeding import succeeded
 
 STATES = ("Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Empty")
 LONGEST_SEARCH_SECONDS = 20.0

@@ -27,9 +27,11 @@ MOST_TOPIC_CHARTS = 12
 
 @frozen
 class ListedGroup:
-    """`seconds`: the lag in time, as the ends of its topics tell it."""
+    """`members`: None while its coordinator does not tell. `seconds`: the lag in time, as the ends of its
+    topics tell it."""
 
     summary: GroupSummary
+    members: int | None
     seconds: float | None
     growth: str | None
     """Why it stands out, if it does."""
@@ -75,9 +77,11 @@ async def groups(request: Request) -> Response:
     if sorting == "lag":
         found.sort(key=lambda group: -(group.lag or 0))
     rows = paged(request, found)
+    members = await access.member_counts.look(rows.shown)
     listed = {
         group.group_id: ListedGroup(
             group,
+            members.get(group.group_id),
             None if (latest := access.lags.latest(group.group_id)) is None else latest.seconds,
             _told(growing.get(group.group_id)),
         )
