@@ -48,3 +48,21 @@ def test_a_name_that_was_made_to_lead_here_is_refused(open_page: OpenPage) -> No
     assert open_page().get("/topics", headers={"Host": "evil.example"}).status_code == 400
     allowed = open_page(allowed_hosts=("kafka.example",))
     assert allowed.get("/topics", headers={"Host": "kafka.example"}).status_code == 200
+
+
+def test_pages_on_two_ports_of_a_host_have_sessions_of_their_own(
+    open_page: OpenPage, topic: Callable[[], str], embedded_broker: EmbeddedBroker
+) -> None:
+    pages = [open_page(allows_writes=True, port=port) for port in (8001, 8002)]
+    tokens: list[str] = []
+    cookies: dict[str, str] = {}  # of the one browser
+    for page in pages:
+        page.cookies = cookies
+        tokens.append(page.get("/topics").text.split('name="csrf" value="')[1].split('"')[0])
+        cookies |= {cookie.name: cookie.value or "" for cookie in page.cookies.jar}
+    names = [topic(), topic()]
+    for page, name, token in zip(pages, names, tokens, strict=True):
+        page.cookies = cookies
+        assert page.post("/topics", data={"name": name, "csrf": token}).status_code == 200
+    with Admin(embedded_broker.bootstrap) as admin:
+        assert set(names) <= set(admin.list_topics())

@@ -80,7 +80,12 @@ def make_app(settings: UiSettings) -> Starlette:
             Middleware(BodyLimit),
             # Sessions end with the process: nothing in them is worth a key that has to be kept.
             Middleware(
-                SessionMiddleware, secret_key=secrets.token_urlsafe(32), same_site="lax", path=base or "/"
+                SessionMiddleware,
+                secret_key=secrets.token_urlsafe(32),
+                # Browsers send cookies to all ports of a host: pages side by side would end each other's.
+                session_cookie=f"session-{settings.port}" if settings.port else "session",
+                same_site="lax",
+                path=base or "/",
             ),
             *doors,
         ],

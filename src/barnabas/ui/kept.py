@@ -17,7 +17,7 @@ T = TypeVar("T")
 # A cluster that takes long to ask is asked for at most this part of the time.
 BUSY_PART = 0.25
 # A page is shown sooner with figures that are a little older than late with new ones.
-PATIENCE_SECONDS = 0.1
+PATIENCE_SECONDS = 0.05
 
 logger = logging.getLogger(__name__)
 
