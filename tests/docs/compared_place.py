@@ -3,6 +3,7 @@ with all that the commands name."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 import time
@@ -13,10 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.cli.conftest import Cli, Ended, run_here
+from tests.hanging_transaction import TAKES_ANY_TRANSACTION, write_without_a_coordinator
 
 from barnabas import Admin, Consumer, NewTopic, Producer, Record, Registry, TopicPartition
 from barnabas.registry import Schema
-from barnabas.testing import EmbeddedBroker, EmbeddedRegistry
+from barnabas.testing import ApacheKafka, ApacheKafkaCluster, EmbeddedBroker, EmbeddedRegistry
+
+Cluster = ApacheKafka | ApacheKafkaCluster | EmbeddedBroker
 
 HOUR_MS = 3_600_000
 # Everybody is a super user, and rules of access are kept.
@@ -62,8 +66,8 @@ TOPICS = (
 @dataclass
 class Place:
     here: Cli
-    broker: EmbeddedBroker
-    other: EmbeddedBroker
+    broker: Cluster
+    other: Cluster
     folder: Path
 
     def rows(self, *arguments: str) -> Any:
@@ -73,11 +77,13 @@ class Place:
     def records(self, topic: str, *, in_other: bool = False) -> list[Record]:
         """All records of a topic that were committed, in the order of their times."""
         bootstrap = (self.other if in_other else self.broker).bootstrap
-        with Consumer(bootstrap, isolation_level="read_committed") as consumer:
+        with Admin(bootstrap) as admin, Consumer(bootstrap, isolation_level="read_committed") as consumer:
             places = [TopicPartition(topic, each.partition) for each in consumer.partitions_for(topic)]
             consumer.assign(places)
             consumer.seek_to_beginning(*places)
-            ends = consumer.end_offsets(places)
+            # A commit is answered before the partitions have it: the consumer's own ends may be older.
+            latest = admin.list_offsets(dict.fromkeys(places, "latest"))
+            ends = {place: found.offset for place, found in latest.items()}
             found: list[Record] = []
             while any(consumer.position(each) < ends[each] for each in places):
                 found += consumer.poll(timeout=1)
@@ -85,13 +91,12 @@ class Place:
 
 
 @contextmanager
-def prepared(folder: Path) -> Generator[Place]:
+def prepared(folder: Path, kind: str) -> Generator[Place]:
+    """`kind`: "apache" or "embedded"."""
     for name, text in FILES.items():
         (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-    data = folder / "data"
-    broker = EmbeddedBroker(data, config=GUARDED, nodes=2)
-    with broker, EmbeddedBroker() as other, EmbeddedRegistry() as registry:
-        leave_a_transaction_open(broker, data)
+    clusters = apache_clusters() if kind == "apache" else embedded_clusters(folder / "data")
+    with clusters as (broker, other), EmbeddedRegistry() as registry:
         fill(broker)
         register(broker, registry.url)
         make_groups(broker)
@@ -106,6 +111,24 @@ def prepared(folder: Path) -> Generator[Place]:
         here(*reset, "--to-datetime", "30m", "--export", "offsets.csv")
         here(*reset, "--to-offset", "1")
         yield Place(here, broker, other, folder)
+
+
+@contextmanager
+def apache_clusters() -> Generator[tuple[ApacheKafkaCluster, ApacheKafka]]:
+    config = {**GUARDED, **TAKES_ANY_TRANSACTION}
+    with ApacheKafkaCluster(brokers=2, config=config) as cluster, ApacheKafka() as other:
+        with Admin(cluster.bootstrap) as admin:
+            admin.create_topics([NewTopic("hung", 1)])
+        hung = TopicPartition("hung", 0)
+        asyncio.run(write_without_a_coordinator(cluster.bootstrap, hung, now_ms() - HOUR_MS))
+        yield cluster, other
+
+
+@contextmanager
+def embedded_clusters(data: Path) -> Generator[tuple[EmbeddedBroker, EmbeddedBroker]]:
+    with EmbeddedBroker(data, config=GUARDED, nodes=2) as broker, EmbeddedBroker() as other:
+        leave_a_transaction_open(broker, data)
+        yield broker, other
 
 
 def leave_a_transaction_open(broker: EmbeddedBroker, data: Path) -> None:
@@ -127,7 +150,7 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def fill(broker: EmbeddedBroker) -> None:
+def fill(broker: Cluster) -> None:
     now = now_ms()
     with Admin(broker.bootstrap) as admin:
         admin.create_topics(
@@ -163,7 +186,7 @@ def fill(broker: EmbeddedBroker) -> None:
         producer.send("logs", b"new", timestamp=now)
 
 
-def register(broker: EmbeddedBroker, url: str) -> None:
+def register(broker: Cluster, url: str) -> None:
     with Registry(url) as registry:
         registry.register("refunds-value", Schema(REFUND))
         payment = registry.register("payments-value", Schema(PAYMENT)).id
@@ -174,7 +197,7 @@ def register(broker: EmbeddedBroker, url: str) -> None:
         producer.send("payments", b"by hand")
 
 
-def make_groups(broker: EmbeddedBroker) -> None:
+def make_groups(broker: Cluster) -> None:
     for name in ("archive", "billing", "old-team", "reports"):
         with Consumer(broker.bootstrap, group_id=name) as consumer:
             consumer.commit({("orders", 0): 1, ("orders", 1): 1})

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 from tests.cli.conftest import Ended
 from tests.docs.compared_place import FILES, HOUR_MS, Place
+from tests.waiting import wait_for
 
 from barnabas import Admin
 
@@ -183,8 +184,13 @@ def deleted_group(place: Place, _: Ended) -> None:
 def moved_replicas(place: Place, ended: Ended) -> None:
     assert "brokers 1, 2 move 10000000 bytes a second at most" in ended.stderr
     with Admin(place.broker.bootstrap) as admin:
-        (partition,) = admin.describe_topics(["parts"])["parts"].partitions
-    assert 2 in partition.replicas
+
+        def has_moved() -> bool:
+            (partition,) = admin.describe_topics(["parts"])["parts"].partitions
+            return 2 in partition.replicas
+
+        # The broker that is asked may not know it yet.
+        wait_for(has_moved)
 
 
 def allowed(place: Place, _: Ended) -> None:

@@ -1,4 +1,4 @@
-"""docs/command-line-compared.md: the command line of each of its tasks does the task, on the embedded broker.
+"""docs/command-line-compared.md: the command line of each of its tasks does the task, on both brokers.
 
 What a command has to show, or to leave behind, is listed by task in `compared_tasks.py`.
 """
@@ -30,13 +30,13 @@ def rows() -> list[list[str]]:
 ROWS = rows()
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+@pytest.fixture(scope="module", params=["embedded", "apache"])
+def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     """The clusters, the registry and the folder, which is the current one, that the page's commands name."""
     before, folder = Path.cwd(), tmp_path_factory.mktemp("compared")
     os.chdir(folder)
     try:
-        with prepared(folder) as place:
+        with prepared(folder, request.param) as place:
             yield place
     finally:
         os.chdir(before)
