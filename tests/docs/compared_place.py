@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.broker.transactions.hanging_transaction import TAKES_ANY_TRANSACTION, write_without_a_coordinator
 from tests.cli.conftest import Cli, Ended, run_here
-from tests.hanging_transaction import TAKES_ANY_TRANSACTION, write_without_a_coordinator
 
 from barnabas import Admin, Consumer, NewTopic, Producer, Record, Registry, TopicPartition
 from barnabas.registry import Schema

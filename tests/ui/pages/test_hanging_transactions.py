@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from starlette.testclient import TestClient
-from tests.cli.conftest import run_here
-from tests.hanging_transaction import (
+from tests.broker.transactions.hanging_transaction import (
     PRODUCER_EPOCH,
     PRODUCER_ID,
     TAKES_ANY_TRANSACTION,
     write_without_a_coordinator,
 )
+from tests.cli.conftest import run_here
 from tests.ui.pages.test_topic_changes import rows_of
 from tests.ui.pages.test_topics import token_of
 

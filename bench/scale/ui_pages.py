@@ -1,6 +1,6 @@
 """How long the pages of `barnabas ui` take on a large cluster: 10,000 topics, and one of 1,000 partitions.
 
-    python -m bench.ui_pages [--topics 10000] [--looks 12] [--json]
+    python -m bench.scale.ui_pages [--topics 10000] [--looks 12] [--json]
 
 The broker is an embedded one in a process of its own; the page runs here, and is asked without a browser.
 Between two looks the page's own figures grow old, as they do for a person who goes from page to page.
@@ -99,7 +99,7 @@ def looked_at(page: TestClient, path: str, looks: int) -> PageTimes:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.ui_pages", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.scale.ui_pages", description=__doc__)
     parser.add_argument("--topics", type=int, default=10_000)
     parser.add_argument("--looks", type=int, default=12)
     parser.add_argument("--json", action="store_true")

@@ -1,6 +1,6 @@
 """What the driver of a streaming query does with ever more partitions: time, requests, offsets, memory.
 
-    python -m bench.spark_scale [--topics 5000] [--kafka] [--json]
+    python -m bench.scale.planning [--topics 5000] [--kafka] [--json]
 
 Topics of two partitions are subscribed by pattern; their number grows step by step, from 100 partitions to
 10,000. The planner runs here as in the process that Spark plans a query with, and the broker in another. A
@@ -181,7 +181,7 @@ def exponent(found: list[Planned], of: Callable[[Planned], float]) -> float:
 
 
 def table(found: list[Planned]) -> str:
-    """As docs/benchmarks-spark.md has it."""
+    """As docs/spark-clusters.md has it."""
     headings = (
         "partitions",
         "first batch, s",
@@ -217,7 +217,7 @@ def broker(is_kafka: bool) -> Iterator[tuple[str, Requests]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench.spark_scale", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.scale.planning", description=__doc__)
     parser.add_argument("--topics", type=int, default=5000, help="in the end (default 5000)")
     parser.add_argument("--kafka", action="store_true", help="Apache Kafka in place of the embedded broker")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
