@@ -30,7 +30,12 @@ sys.exit(pytest.console_main())
 
 def run_pytest(folder: Path, program: str, *arguments: str) -> str:
     (folder / "test_program.py").write_text(program)
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        # Spark's JVM ends before what it compiles better pays.
+        "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    }
     done = subprocess.run(
         [sys.executable, "-c", PYTEST, "-p", PLUGIN, "-p", "no:cacheprovider", "-q", *arguments],
         capture_output=True,

@@ -81,7 +81,8 @@ def test_a_share_group_goes_through_it(
     with KafkaProxy(apache_kafka.bootstrap) as proxy:
         topic = make_topic(proxy)
         group = f"g-{topic}"
-        begin_at_the_first_record(proxy.bootstrap, group)
+        # So long are records lent to nobody whose answers the faults replace. It is the shortest by default.
+        begin_at_the_first_record(proxy.bootstrap, group, share_record_lock_duration_ms="15000")
         with Producer(proxy.bootstrap) as producer:
             producer.send(topic, b"a").result(60)
         fault = proxy.faults.error("ShareFetch", "NOT_LEADER_OR_FOLLOWER", topic=topic, times=2)

@@ -1,5 +1,5 @@
-"""Clients on hosts of their own before a cluster of three, while nodes stop, are killed and pause, and hosts
-lose their connections or are parted from the cluster.
+"""Clients on hosts of their own before a cluster of three, while nodes stop, are killed, pause and are parted
+from the others, and hosts lose their connections or are parted from the cluster.
 
 Owns what happens to nodes and hosts. What clients do, and what must be so, is the models'.
 """
@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from tests.broker.replication.asking import Asker, committed_records, settle, upset
+from tests.broker.replication.asking import Asker, committed_records, part_or_join, settle, upset
 from tests.broker.replication.cluster_of_three import ClusterOfThree, running
 from tests.virtual.loop import HERE, VirtualWorld
 from tests.waiting import Patience
@@ -91,11 +91,13 @@ class Stage:
 
     async def _step(self, parts_hosts: bool) -> None:
         act = self.chance.choices(
-            ("nodes", "answer", "cut", "part", "join"), weights=(4, 4, 2, parts_hosts, 2)
+            ("nodes", "parting", "answer", "cut", "part", "join"), weights=(4, 1, 4, 2, parts_hosts, 2)
         )[0]
         host = self.chance.choice([*self._hosts])
         if act == "nodes":
             await upset(self.cluster, self.chance)
+        elif act == "parting":
+            part_or_join(self.cluster, self.chance)
         elif act == "answer":
             self.cluster.broker.faults.add(bad_answer(self.chance))
         elif act == "cut":

@@ -179,33 +179,60 @@ def what_a_share_consumers_throttle_cb_raises_comes_out_of_the_call_that_serves_
     stage.attempt("it goes on", consumer.unsubscribe)
 
 
-def set_by_the_waiter() -> tuple[threading.Event, Callable[[str], None]]:
-    """An event, and a callback of statistics that sets it when a poll in another thread calls it. Where the
-    machine is slow, the first statistics are ready before that poll, and `subscribe` calls it."""
-    is_waiting = threading.Event()
-    this = threading.current_thread()
+class _Holding:
+    """A callback of statistics that keeps its poll until it is told to go on.
 
-    def tell(_: str) -> None:
-        if threading.current_thread() is not this:
-            is_waiting.set()
+    The original divides a wait into waits of 200 ms. Between two of them it lets other threads in, and on a
+    busy machine that lasts long enough for some calls. While a callback runs it lets nobody in.
+    """
 
-    return is_waiting, tell
+    def __init__(self) -> None:
+        self.is_called = threading.Event()
+        self.goes_on = threading.Event()
+
+    def __call__(self, _: str) -> None:
+        self.is_called.set()
+        self.goes_on.wait(WAIT)
+
+
+# What changes nothing, and does not wait, where it is let in between two waits.
+HARMLESS = ("subscription", "acknowledge", "acknowledge so", "acknowledge offset", "commit later", "callback")
+
+
+def _turned_away(
+    kafka: ModuleType, stage: Stage, consumer: Any, holding: _Holding, waiter: threading.Thread
+) -> None:
+    """Records what calls meet while the waiter's poll is in a callback, and then while it waits."""
+    calls = the_calls(kafka, consumer)
+    holding.is_called.wait(WAIT)
+    for label, call in calls.items():
+        stage.attempt(f"meanwhile: {label}", call)
+    holding.goes_on.set()
+
+    def is_turned_away(label: str) -> bool:
+        try:
+            calls[label]()
+        except Exception as error:
+            return isinstance(error, kafka.ConcurrentModificationException)
+        # On a very slow machine the wait may be over.
+        return not waiter.is_alive()
+
+    for label in HARMLESS:
+        stage.until(lambda label=label: is_turned_away(label))
 
 
 @on_apache()
 def another_thread_is_turned_away_while_poll_waits_without_end(kafka: ModuleType, stage: Stage) -> None:
     topic = stage.topic()
-    is_waiting, tell = set_by_the_waiter()
-    consumer = subscribed(stage, topic, statistics_interval_ms=50, stats_cb=tell)
+    holding = _Holding()
+    consumer = subscribed(stage, topic, statistics_interval_ms=50, stats_cb=holding)
 
     def wait() -> Any:
         return [message.value() for message in consumer.poll(-1)]
 
     waiter = threading.Thread(target=lambda: stage.attempt("the wait", wait))
     waiter.start()
-    is_waiting.wait(WAIT)
-    for label, call in the_calls(kafka, consumer).items():
-        stage.attempt(f"meanwhile: {label}", call)
+    _turned_away(kafka, stage, consumer, holding, waiter)
     stage.fill(topic, "a")
     waiter.join()
     stage.attempt("afterwards", consumer.subscription)
@@ -214,13 +241,11 @@ def another_thread_is_turned_away_while_poll_waits_without_end(kafka: ModuleType
 
 @script()
 def another_thread_is_turned_away_while_poll_waits_for_its_time(kafka: ModuleType, stage: Stage) -> None:
-    is_waiting, tell = set_by_the_waiter()
-    consumer = stage.share_consumer(statistics_interval_ms=50, stats_cb=tell)
+    holding = _Holding()
+    consumer = stage.share_consumer(statistics_interval_ms=50, stats_cb=holding)
     consumer.subscribe(["t"])
     waiter = threading.Thread(target=lambda: stage.attempt("the wait", lambda: list(consumer.poll(2))))
     waiter.start()
-    is_waiting.wait(WAIT)
-    for label, call in the_calls(kafka, consumer).items():
-        stage.attempt(f"meanwhile: {label}", call)
+    _turned_away(kafka, stage, consumer, holding, waiter)
     waiter.join()
     stage.attempt("afterwards", consumer.subscription)
