@@ -1,7 +1,7 @@
 """What time it is: the clock that brokers and clients ask, rather than the machine.
 
 Owns how far it is ahead of the machine's. Sleeps and timers are the event loop's; on a loop that takes its
-time from here, as one of `barnabas.clock_loop` does, they end by this clock.
+time from here, as one of `barnabas.broker.clock_loop` does, they end by this clock.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ import pytest
 from tests.broker.in_process import Client
 from tests.broker.test_groups import GROUP, Member
 
+from barnabas.broker.clock_loop import new_clock_loop, pass_time
 from barnabas.broker.server import Broker
 from barnabas.clock import CLOCK
-from barnabas.clock_loop import new_clock_loop, pass_time
 from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest
 
 T = TypeVar("T")

@@ -12,10 +12,10 @@ import signal
 import sys
 from collections.abc import Sequence
 
+from barnabas.broker.clock_loop import new_clock_loop
 from barnabas.broker.configs.setting_kinds import parse_assignment, parse_user
 from barnabas.broker.faults.listening import FaultListener
 from barnabas.broker.server import Broker
-from barnabas.clock_loop import new_clock_loop
 from barnabas.errors import BarnabasError
 
 

@@ -20,7 +20,7 @@ import contextlib
 import weakref
 from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, TypedDict, TypeVar, cast
 
 from barnabas._kernel import Delivery, Record, RecordMetadata
 from barnabas.client.cluster.observed import Observed
@@ -129,6 +129,11 @@ class ClientMetrics:
         return [] if family is None else family.samples
 
 
+class _TracedArguments(TypedDict):
+    headers: list[tuple[str, bytes | None]]
+    on_delivery: OnDelivery
+
+
 class Tracing:
     """Spans for records on their way. One object serves any number of clients and threads."""
 
@@ -152,20 +157,8 @@ class Tracing:
 
         Raises: as `Producer.send`.
         """
-        span, traced_headers = self._begin_send(producer, topic, value, key, headers)
-        try:
-            return producer.send(
-                topic,
-                value,
-                key=key,
-                headers=traced_headers,
-                partition=partition,
-                timestamp=timestamp,
-                on_delivery=_ending(span, on_delivery),
-            )
-        except BaseException as error:
-            _end(span, error)
-            raise
+        with self._sending(producer, topic, value, key, headers, on_delivery) as traced:
+            return producer.send(topic, value, key=key, partition=partition, timestamp=timestamp, **traced)
 
     async def send_async(
         self,
@@ -180,20 +173,10 @@ class Tracing:
         on_delivery: OnDelivery | None = None,
     ) -> Delivery:
         """`send` for the Producer of `barnabas.aio`."""
-        span, traced_headers = self._begin_send(producer, topic, value, key, headers)
-        try:
+        with self._sending(producer, topic, value, key, headers, on_delivery) as traced:
             return await producer.send(
-                topic,
-                value,
-                key=key,
-                headers=traced_headers,
-                partition=partition,
-                timestamp=timestamp,
-                on_delivery=_ending(span, on_delivery),
+                topic, value, key=key, partition=partition, timestamp=timestamp, **traced
             )
-        except BaseException as error:
-            _end(span, error)
-            raise
 
     def received(self, consumer: Observed, records: RecordsT) -> RecordsT:
         """A span for what a poll returned, linked to the spans that sent it; gives the records back. No span
@@ -226,20 +209,28 @@ class Tracing:
         ) as span:
             yield span
 
-    def _begin_send(
+    @contextlib.contextmanager
+    def _sending(
         self,
         producer: Observed,
         topic: str,
         value: object,
         key: object,
         headers: Headers | None,
-    ) -> tuple[Span, list[tuple[str, bytes | None]]]:
+        on_delivery: OnDelivery | None,
+    ) -> Generator[_TracedArguments]:
+        """What `producer.send` is to be given. The span ends with the delivery, or if sending fails."""
         attributes = _attributes(producer, "send", "send", topic) | _content_attributes(value, key)
         span = self._tracer.start_span(f"send {topic}", kind=SpanKind.PRODUCER, attributes=attributes)
         context: dict[str, str] = {}
         propagate.inject(context, trace.set_span_in_context(span))
         kept = [(name, text) for name, text in headers or () if name not in context]
-        return span, [*kept, *((name, text.encode()) for name, text in context.items())]
+        added = [(name, text.encode()) for name, text in context.items()]
+        try:
+            yield {"headers": [*kept, *added], "on_delivery": _ending(span, on_delivery)}
+        except BaseException as error:
+            _end(span, error)
+            raise
 
 
 class _HeaderGetter(Getter[Sequence[tuple[str, bytes | None]]]):

@@ -11,8 +11,9 @@ import os
 import ssl
 import time
 import weakref
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from barnabas.both_ways import awaited, waited
 from barnabas.errors import ClosedError, InvalidSettingError, MissingExtraError, MisuseError
 from barnabas.fork import generation
 from barnabas.http.messages import HttpAnswer, HttpRequest, NoAnswerError, TlsFailedError
@@ -122,17 +123,7 @@ class Transport:
         if self._generation != generation():
             # The parent of this process goes on with the connections.
             self._begin()
-        try:
-            step = next(steps)
-            while True:
-                try:
-                    outcome = self._done(step)
-                except NoAnswerError as error:
-                    step = steps.throw(error)
-                else:
-                    step = steps.send(outcome)
-        except StopIteration as end:
-            return cast(T, end.value)
+        return waited(steps, self._done, NoAnswerError)
 
     def _done(self, step: Step) -> Any:
         if isinstance(step, Pause):
@@ -179,17 +170,7 @@ class AsyncTransport:
         """Raises: what the steps raise, ClosedError."""
         if self._is_closed:
             raise ClosedError("the registry's client is closed")
-        try:
-            step = next(steps)
-            while True:
-                try:
-                    outcome = await self._done(step)
-                except NoAnswerError as error:
-                    step = steps.throw(error)
-                else:
-                    step = steps.send(outcome)
-        except StopIteration as end:
-            return cast(T, end.value)
+        return await awaited(steps, self._done, NoAnswerError)
 
     async def _done(self, step: Step) -> Any:
         if isinstance(step, Pause):

@@ -37,6 +37,8 @@ class RegistryState:
 
     def __init__(self, default_level: str = DEFAULT_LEVEL) -> None:
         self.default_level = default_level
+        self.applied = 0
+        """How many records. What was looked up stays true as long as this does not change."""
         self.configs: dict[str | None, JsonObject] = {}
         """Of subjects, contexts (`:.context:`) and, by None, of all."""
         self.modes: dict[str | None, str] = {}
@@ -128,6 +130,7 @@ class RegistryState:
 
     def apply(self, key: bytes, value: bytes | None, offset: int, timestamp_ms: int) -> None:
         """Takes the next record. One that no registry writes is left out, and told in the log."""
+        self.applied += 1
         try:
             self._apply(key, value, timestamp_ms)
         except RecordError as error:

@@ -1,23 +1,23 @@
 """What takes long in a decision, done beside the event loop: reading, writing and comparing texts of schemas.
 
-A decision is a plain function of the state, on the loop, which owns that. What may take long it asks for by
-`done`. Where that is not known yet, the decision ends with `Unfinished`, a thread does the work, and the
-decision is made again from its beginning, with all that is known by then. So threads see texts only, never
-the state.
+A decision is a coroutine that looks at the state, on the loop, which owns that. What may take long it awaits
+by `done`, and it awaits nothing else. `walk` takes it forward: it has each call done by a thread, and gives
+the decision what came of it. So threads see texts only, never the state.
 
 Owns what is known. Knows nothing of threads, nor of schemas.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from contextvars import ContextVar
-from typing import TypeVar, TypeVarTuple
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Hashable
+from typing import Any, TypeVar, TypeVarTuple
 
 from barnabas.values import frozen
 
 T = TypeVar("T")
 A = TypeVarTuple("A")
+Decision = Coroutine[Any, Any, T]
+"""It awaits slow calls only."""
 
 
 @frozen
@@ -27,22 +27,13 @@ class SlowCall:
     function: Callable[..., object]
     arguments: tuple[Hashable, ...]
 
-
-class Unfinished(Exception):
-    """A decision needs `call` done first."""
-
-    def __init__(self, call: SlowCall) -> None:
-        super().__init__(call.function)
-        self.call = call
+    def __await__(self) -> Generator[SlowCall, Any, Any]:
+        return (yield self)
 
 
-_current: ContextVar[SlowCalls | None] = ContextVar("barnabas_registry_work", default=None)
-
-
-def done(function: Callable[[*A], T], *arguments: *A) -> T:
-    """What `function` gives, or what it raises. Outside of a decision of a service it is done at once."""
-    work = _current.get()
-    return function(*arguments) if work is None else work.result(function, *arguments)
+async def done(function: Callable[[*A], T], *arguments: *A) -> T:
+    """What `function` gives, or what it raises."""
+    return await SlowCall(function, arguments)
 
 
 class SlowCalls:
@@ -51,24 +42,8 @@ class SlowCalls:
     def __init__(self) -> None:
         self._known: dict[SlowCall, tuple[object, Exception | None]] = {}
 
-    def result(self, function: Callable[[*A], T], *arguments: *A) -> T:
-        call = SlowCall(function, arguments)
-        known = self._known.get(call)
-        if known is None:
-            raise Unfinished(call)
-        found, error = known
-        if error is not None:
-            # Each time without the traceback of the time before.
-            raise error.with_traceback(None)
-        return found  # pyright: ignore[reportReturnType]  it is what `function` gave
-
-    def attempt(self, decide: Callable[[], T]) -> T:
-        """Raises: Unfinished, and what `decide` raises."""
-        token = _current.set(self)
-        try:
-            return decide()
-        finally:
-            _current.reset(token)
+    def __contains__(self, call: SlowCall) -> bool:
+        return call in self._known
 
     def do(self, call: SlowCall) -> None:
         """In a thread."""
@@ -76,3 +51,29 @@ class SlowCalls:
             self._known[call] = call.function(*call.arguments), None
         except Exception as error:
             self._known[call] = None, error
+
+    def resume(self, decision: Decision[object], call: SlowCall) -> SlowCall:
+        """Gives a decision what came of `call`, which it awaits. Answers which one it awaits next.
+
+        Raises: StopIteration with what was decided, and what `decision` raises.
+        """
+        found, error = self._known[call]
+        # Each time without the traceback of the time before.
+        return decision.send(found) if error is None else decision.throw(error.with_traceback(None))
+
+
+async def walk(
+    decision: Decision[T], known: SlowCalls, have_done: Callable[[SlowCall], Awaitable[None]]
+) -> T:
+    """What is decided. `have_done` is awaited for each call that is not known yet; what it raises ends the
+    decision. Raises: that, and what `decision` raises."""
+    try:
+        call: SlowCall = decision.send(None)
+        while True:
+            if call not in known:
+                await have_done(call)
+            call = known.resume(decision, call)
+    except StopIteration as end:
+        return end.value
+    finally:
+        decision.close()

@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from barnabas.broker.broker_node import BrokerNode
+from barnabas.broker.clock_loop import pass_time
 from barnabas.broker.faults.rules import FaultRuleError
 from barnabas.broker.handlers.api import BrokerParts
 from barnabas.broker.log.files import DISK
 from barnabas.clock import CLOCK
-from barnabas.clock_loop import pass_time
 
 NODE_STATES = (
     *("stopped", "killed", "started", "paused", "resumed", "parted", "joined"),

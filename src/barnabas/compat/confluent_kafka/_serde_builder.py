@@ -11,9 +11,15 @@ import asyncio
 import concurrent.futures
 import inspect
 import logging
+import operator
 import threading
-from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+from barnabas.both_ways import awaited, waited
+
+T = TypeVar("T")
 
 # By the original's name: programs configure logging by it.
 log = logging.getLogger("confluent_kafka._serde_builder")
@@ -76,33 +82,28 @@ def intersect_leftovers(conf: dict[str, Any], leftovers: list[dict[str, Any]]) -
     return {name: value for name, value in leftovers[-1].items() if name in left_by_all}
 
 
-def build_serdes(specs: list[SerdeSpec], conf: dict[str, Any]) -> tuple[list[Any], list[Any], dict[str, Any]]:
+Built = tuple[list[Any], list[Any], dict[str, Any]]
+"""All (de)serializers in the order of their specs, those that were built, the rest of the configuration."""
+Calls = Generator[Callable[[], Any], Any, T]
+"""Calls that are to be made until a `T` is there; each is sent its result, or thrown what it raised."""
+PLAIN_CLOSE, ASYNC_CLOSE = ("close",), ("aclose", "close")
+"""What closes a (de)serializer: the first of these names that it has."""
+
+
+def build_serdes(specs: list[SerdeSpec], conf: dict[str, Any]) -> Built:
     """Runs the builders: all (de)serializers in the order of `specs`, those built here, the rest of `conf`.
 
     Each builder is given the whole of `conf`. When one fails, what was built before it is closed.
     """
-    serdes: list[Any] = []
-    built: list[Any] = []
-    leftovers: list[dict[str, Any]] = []
-    try:
-        for spec in specs:
-            serde = spec.serde
-            if spec.builder is not None:
-                result = spec.builder.build(conf.copy(), spec.is_key)
-                serde, leftover = validate_build_result(f"{spec.prop}.builder", result)
-                built.append(serde)
-                leftovers.append(leftover)
-            serdes.append(serde)
-    except BaseException:
-        _close_quietly(built)
-        raise
-    return serdes, built, intersect_leftovers(conf, leftovers)
+    return waited(_building(specs, conf, PLAIN_CLOSE), operator.call, BaseException)
 
 
-async def async_build_serdes(
-    specs: list[SerdeSpec], conf: dict[str, Any]
-) -> tuple[list[Any], list[Any], dict[str, Any]]:
+async def async_build_serdes(specs: list[SerdeSpec], conf: dict[str, Any]) -> Built:
     """`build_serdes`, with builders whose `build` may be a coroutine function."""
+    return await awaited(_building(specs, conf, ASYNC_CLOSE), called, BaseException)
+
+
+def _building(specs: list[SerdeSpec], conf: dict[str, Any], close_names: Sequence[str]) -> Calls[Built]:
     serdes: list[Any] = []
     built: list[Any] = []
     leftovers: list[dict[str, Any]] = []
@@ -110,72 +111,56 @@ async def async_build_serdes(
         for spec in specs:
             serde = spec.serde
             if spec.builder is not None:
-                result = await maybe_await(spec.builder.build(conf.copy(), spec.is_key))
+                result = yield partial(spec.builder.build, conf.copy(), spec.is_key)
                 serde, leftover = validate_build_result(f"{spec.prop}.builder", result)
                 built.append(serde)
                 leftovers.append(leftover)
             serdes.append(serde)
     except BaseException:
-        await _async_close_quietly(built)
+        try:
+            yield from _closing(built, close_names)
+        except Exception:
+            # The failure itself is what the caller is told.
+            log.warning("Failed to close serdes of a client that was not created", exc_info=True)
         raise
     return serdes, built, intersect_leftovers(conf, leftovers)
 
 
 def close_serdes(serdes: list[Any]) -> None:
     """Closes all that can be closed, then raises the first error. Further ones are logged."""
-    first: BaseException | None = None
-    for serde in serdes:
-        close = getattr(serde, "close", None)
-        if close is None:
-            continue
-        try:
-            close()
-        except Exception as error:
-            first = _first_or_logged(first, error, serde)
-    if first is not None:
-        raise first
+    waited(_closing(serdes, PLAIN_CLOSE), operator.call, BaseException)
 
 
 async def async_close_serdes(serdes: list[Any]) -> None:
     """`close_serdes`, by `aclose()` where there is one, else by `close`, coroutine function or not."""
+    await awaited(_closing(serdes, ASYNC_CLOSE), called, BaseException)
+
+
+def _closing(serdes: list[Any], close_names: Sequence[str]) -> Calls[None]:
     first: BaseException | None = None
     for serde in serdes:
-        close = getattr(serde, "aclose", None) or getattr(serde, "close", None)
+        close = next(filter(None, (getattr(serde, name, None) for name in close_names)), None)
         if close is None:
             continue
         try:
-            await maybe_await(close())
+            yield close
         except Exception as error:
-            first = _first_or_logged(first, error, serde)
+            if first is None:
+                first = error
+            else:
+                log.warning("Failed to close serde %r", serde, exc_info=error)
     if first is not None:
         raise first
-
-
-def _first_or_logged(first: BaseException | None, error: Exception, serde: Any) -> BaseException:
-    if first is None:
-        return error
-    log.warning("Failed to close serde %r", serde, exc_info=error)
-    return first
-
-
-def _close_quietly(serdes: list[Any]) -> None:
-    """Closes what a failed client had built; the failure itself is what the caller is told."""
-    try:
-        close_serdes(serdes)
-    except Exception:
-        log.warning("Failed to close serdes of a client that was not created", exc_info=True)
-
-
-async def _async_close_quietly(serdes: list[Any]) -> None:
-    try:
-        await async_close_serdes(serdes)
-    except Exception:
-        log.warning("Failed to close serdes of a client that was not created", exc_info=True)
 
 
 async def maybe_await(result: Any) -> Any:
     """What `result` gives when it is awaited, or `result` itself when it cannot be."""
     return await result if inspect.isawaitable(result) else result
+
+
+async def called(call: Callable[[], Any]) -> Any:
+    """What a call gives, or what that gives when it is awaited."""
+    return await maybe_await(call())
 
 
 class SharedClusterIdResolver:

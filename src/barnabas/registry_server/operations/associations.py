@@ -156,7 +156,7 @@ class Associated:
     changed: Sequence[tuple[StoredAssociation, StoredSchema | None]] = ()
 
 
-def associate(
+async def associate(
     state: RegistryState, request: JsonObject, *, context: str, must_be_new: bool, only_checks: bool
 ) -> tuple[list[Record], Associated]:
     """Makes associations of a resource, or unless they must be new, changes them; registers the schemas in
@@ -171,7 +171,7 @@ def associate(
             raise invalid_association("associationType", f"Duplicate association type: {each}")
     there = _there(state, resource, types)
     settled = [
-        _settled(state, resource, each, there.get(each.type), context=context, must_be_new=must_be_new)
+        await _settled(state, resource, each, there.get(each.type), context=context, must_be_new=must_be_new)
         for each in wanted
     ]
     for each in settled:
@@ -180,7 +180,7 @@ def associate(
     registered: dict[str, StoredSchema] = {}
     for each in settled:
         if each.wanted.draft is not None:
-            records, schema = registering.register(
+            records, schema = await registering.register(
                 state,
                 each.subject,
                 each.wanted.draft,
@@ -212,7 +212,7 @@ def _there(
     return {each.key.association_type: each for each in found}
 
 
-def _settled(
+async def _settled(
     state: RegistryState,
     resource: NamedResource,
     wanted: WantedAssociation,
@@ -251,9 +251,9 @@ def _settled(
     settled = _Settled(wanted, subject, lifecycle, old)
     if old is None:
         if is_frozen and not settings.is_importing(state, subject):
-            _refuse_frozen(state, settled, must_be_new=must_be_new)
+            await _refuse_frozen(state, settled, must_be_new=must_be_new)
     elif settled.is_there:
-        if must_be_new and wanted.draft is not None and not _has(state, settled):
+        if must_be_new and wanted.draft is not None and not await _has(state, settled):
             raise api_errors.resource_has_association(wanted.type, old.key.resource_name)
     elif must_be_new:
         raise api_errors.resource_has_association(wanted.type, old.key.resource_name)
@@ -262,12 +262,12 @@ def _settled(
     return settled
 
 
-def _refuse_frozen(state: RegistryState, settled: _Settled, *, must_be_new: bool) -> None:
+async def _refuse_frozen(state: RegistryState, settled: _Settled, *, must_be_new: bool) -> None:
     """A frozen one begins with its subject. Raises: ApiError."""
     if must_be_new and settled.wanted.draft is None:
         raise invalid_association("schema", "schema must be provided when creating a frozen association")
     latest = state.latest(settled.subject)
-    if latest is not None and (latest.version != 1 or not _has(state, settled)):
+    if latest is not None and (latest.version != 1 or not await _has(state, settled)):
         raise invalid_association(
             "frozen", "cannot create a frozen association when schemas already exist in the subject"
         )
@@ -289,13 +289,15 @@ def _refuse_change(old: StoredAssociation, settled: _Settled) -> None:
         raise api_errors.association_frozen(old.key.association_type, old.key.subject)
 
 
-def _has(state: RegistryState, settled: _Settled) -> bool:
+async def _has(state: RegistryState, settled: _Settled) -> bool:
     """Whether the schema is in the subject. Raises: ApiError."""
     draft = settled.wanted.draft
     normalize = settled.wanted.normalize or bool(
         settings.config_in_scope(state, settled.subject).get("normalize")
     )
-    return draft is not None and lookups.find(state, settled.subject, draft, normalize=normalize) is not None
+    if draft is None:
+        return False
+    return await lookups.find(state, settled.subject, draft, normalize=normalize) is not None
 
 
 def _refuse_shared(state: RegistryState, settled: _Settled, others: Sequence[_Settled]) -> None:
@@ -328,7 +330,7 @@ def wanted_of_subject(
     return [each for each in found if not lifecycles or each.lifecycle in lifecycles] or None
 
 
-def dissociate(
+async def dissociate(
     state: RegistryState,
     resource_id: str,
     wanted: AssociationFilter,

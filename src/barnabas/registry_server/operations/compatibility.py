@@ -19,7 +19,7 @@ from barnabas.values import frozen
 LONGEST_QUOTED = 10 * 1024
 
 
-def check(
+async def check(
     state: RegistryState, subject: str, draft: Draft, earlier: Sequence[StoredSchema], *, normalize: bool
 ) -> list[str]:
     """Why a schema that is asked about may not follow `earlier`, the oldest first. Raises: ApiError."""
@@ -27,19 +27,19 @@ def check(
     if not draft.content.text.strip():
         raise api_errors.invalid_schema("Empty schema")
     normalize = normalize or bool(config.get("normalize"))
-    content = parsing.canonical(
+    content = await parsing.canonical(
         state, subject, draft.content, normalize=normalize and not settings.is_importing(state, subject)
     )
-    return messages(state, subject, config, content, earlier)
+    return await messages(state, subject, config, content, earlier)
 
 
-def messages(
+async def messages(
     state: RegistryState, subject: str, config: JsonObject, content: Content, earlier: Sequence[StoredSchema]
 ) -> list[str]:
     """Raises: ApiError."""
     found: list[str] = []
     if settings.validates_fields(config):
-        found += _of_reserved_fields(content, earlier[-1].content if earlier else None)
+        found += await _of_reserved_fields(content, earlier[-1].content if earlier else None)
     if "compatibilityGroup" in config:
         group = settings.group_of(config, content)
         earlier = [each for each in earlier if settings.group_of(config, each.content) == group]
@@ -52,7 +52,9 @@ def messages(
         )
         is_lenient = config.get("compatibilityPolicy") == "LENIENT"
         try:
-            found += work.done(_differences, way, is_lenient, _text_of(state, subject, content), compared)
+            found += await work.done(
+                _differences, way, is_lenient, _text_of(state, subject, content), compared
+            )
         except InvalidSchemaError as error:
             raise parsing.invalid(content, error) from None
     if found:
@@ -113,7 +115,7 @@ def _quoted(text: str) -> str:
     return f"{{oldSchema: <truncated> '{text[:LONGEST_QUOTED]}...'}}"
 
 
-def _of_reserved_fields(content: Content, previous: Content | None) -> list[str]:
+async def _of_reserved_fields(content: Content, previous: Content | None) -> list[str]:
     reserved = content.reserved_fields
     gone = [] if previous is None else [each for each in previous.reserved_fields if each not in reserved]
     found = [
@@ -121,7 +123,7 @@ def _of_reserved_fields(content: Content, previous: Content | None) -> list[str]
         "schema's metadata."
         for field in gone
     ]
-    names = work.done(_top_level_fields, content.type, content.text) if reserved else ()
+    names = await work.done(_top_level_fields, content.type, content.text) if reserved else ()
     return found + [
         f"The new schema has field that conflicts with the reserved field {field}."
         for field in reserved

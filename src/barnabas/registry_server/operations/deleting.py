@@ -11,7 +11,7 @@ from barnabas.registry_server.records import ContextKey, StoredSchema, SubjectKe
 from barnabas.registry_server.state import RegistryState
 
 
-def delete_version(
+async def delete_version(
     state: RegistryState, subject: str, version: int, *, permanent: bool
 ) -> tuple[list[Record], int]:
     """Answers which version it was."""
@@ -37,7 +37,9 @@ def delete_version(
     return written, schema.version
 
 
-def delete_subject(state: RegistryState, subject: str, *, permanent: bool) -> tuple[list[Record], list[int]]:
+async def delete_subject(
+    state: RegistryState, subject: str, *, permanent: bool
+) -> tuple[list[Record], list[int]]:
     """Answers which versions it had."""
     if not state.has(subject, deleted=True):
         raise api_errors.subject_not_found(subject)
@@ -78,7 +80,7 @@ def _gone(state: RegistryState, subject: str, versions: Sequence[StoredSchema]) 
     return written + settings.forgotten(state, subject)
 
 
-def delete_context(state: RegistryState, context: str) -> tuple[list[Record], None]:
+async def delete_context(state: RegistryState, context: str) -> tuple[list[Record], None]:
     """`context`: `:.context:`."""
     if state.has(context, deleted=True):
         raise api_errors.context_not_empty(context)

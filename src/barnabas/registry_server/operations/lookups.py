@@ -197,14 +197,14 @@ def with_metadata(
     raise api_errors.schema_not_found()
 
 
-def look_up(
+async def look_up(
     state: RegistryState, subject: str, draft: Draft, *, normalize: bool, deleted: bool
 ) -> StoredSchema:
     """The version of a subject that a schema is. Raises: ApiError."""
     normalize = normalize or bool(settings.config_in_scope(state, subject).get("normalize"))
     for name in _in_contexts(state, subject):
         try:
-            found = _look_up_with_previous(state, name, draft, normalize=normalize, deleted=deleted)
+            found = await _look_up_with_previous(state, name, draft, normalize=normalize, deleted=deleted)
         except api_errors.ApiError:
             if name == subject:
                 raise
@@ -217,10 +217,10 @@ def look_up(
     raise api_errors.schema_not_found()
 
 
-def _look_up_with_previous(
+async def _look_up_with_previous(
     state: RegistryState, subject: str, draft: Draft, *, normalize: bool, deleted: bool
 ) -> StoredSchema | None:
-    found = find(state, subject, draft, normalize=normalize, deleted=deleted)
+    found = await find(state, subject, draft, normalize=normalize, deleted=deleted)
     latest = state.latest(subject)
     if found is not None or latest is None:
         return found
@@ -228,10 +228,10 @@ def _look_up_with_previous(
     completed = with_settings(state, subject, draft, latest, None)
     if completed == draft:
         return None
-    return find(state, subject, completed, normalize=normalize, deleted=deleted)
+    return await find(state, subject, completed, normalize=normalize, deleted=deleted)
 
 
-def find(
+async def find(
     state: RegistryState,
     subject: str,
     draft: Draft,
@@ -244,10 +244,10 @@ def find(
     if not draft.content.text.strip():
         return None
     is_importing = settings.is_importing(state, subject)
-    content = parsing.canonical(state, subject, draft.content, normalize=normalize and not is_importing)
+    content = await parsing.canonical(state, subject, draft.content, normalize=normalize and not is_importing)
     if only_latest:
         latest = state.latest(subject)
-        return None if latest is None else parsing.found_among(state, subject, content, [latest])
+        return None if latest is None else await parsing.found_among(state, subject, content, [latest])
     context = subjects.context_of(subject)
     schema_id = state.id_of(content.digest, context)
     if schema_id is not None:
@@ -256,7 +256,7 @@ def find(
             found = get(state, subject, version, deleted=deleted)
             if found is not None:
                 return found
-    return parsing.found_among(state, subject, content, state.versions(subject, deleted=deleted)[::-1])
+    return await parsing.found_among(state, subject, content, state.versions(subject, deleted=deleted)[::-1])
 
 
 def with_settings(

@@ -90,14 +90,14 @@ def _referred(
     return found
 
 
-def canonical(
+async def canonical(
     state: RegistryState, subject: str, content: Content, *, normalize: bool = False, deleted: bool = True
 ) -> Content:
     """As it is kept. Raises: ApiError."""
     format_of(content)
     needed = references(state, subject, content, deleted=deleted)
     try:
-        text = work.done(
+        text = await work.done(
             rewritten, content.type, "normalized" if normalize else "canonical", content.text, needed
         )
     except InvalidSchemaError as error:
@@ -109,7 +109,7 @@ def canonical(
     return with_versions(state, subject, replace(content, text=text, references=kept))
 
 
-def formatted(state: RegistryState, schema: StoredSchema, form: str) -> str:
+async def formatted(state: RegistryState, schema: StoredSchema, form: str) -> str:
     """The text in another form: `resolved`, `serialized`, ...; one that the type does not have is as it is
     kept. Raises: ApiError."""
     content = schema.content
@@ -119,7 +119,7 @@ def formatted(state: RegistryState, schema: StoredSchema, form: str) -> str:
         return content.text
     needed = references(state, schema.subject, content)
     try:
-        return work.done(rewritten, content.type, form, content.text, needed)
+        return await work.done(rewritten, content.type, form, content.text, needed)
     except InvalidSchemaError as error:
         raise invalid(content, error) from None
 
@@ -131,7 +131,7 @@ def rewritten(kind: str, form: str, text: str, needed: References) -> str:
     return forms[form](text, dict(needed))
 
 
-def found_among(
+async def found_among(
     state: RegistryState, subject: str, content: Content, others: Sequence[StoredSchema]
 ) -> StoredSchema | None:
     """The first of `others` that who asks for `content` means: the same text, or the same with what it refers
@@ -147,7 +147,7 @@ def found_among(
             alike.append(each)
     if alike:
         kept = tuple((each.content.text, references(state, each.subject, each.content)) for each in alike)
-        number = work.done(_first_resolved, content.type, content.text, kept)
+        number = await work.done(_first_resolved, content.type, content.text, kept)
         if number is not None:
             return alike[number]
     return exact

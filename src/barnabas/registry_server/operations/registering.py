@@ -18,7 +18,9 @@ from barnabas.registry_server.state import RegistryState
 RULE_KINDS = ("migrationRules", "domainRules", "encodingRules")
 
 
-def is_there(state: RegistryState, subject: str, draft: Draft, *, normalize: bool) -> StoredSchema | None:
+async def is_there(
+    state: RegistryState, subject: str, draft: Draft, *, normalize: bool
+) -> StoredSchema | None:
     """The version that registering would answer without changing anything. Any registry may tell, not only
     the one that writes. Raises: ApiError."""
     config = settings.config_in_scope(state, subject)
@@ -31,7 +33,7 @@ def is_there(state: RegistryState, subject: str, draft: Draft, *, normalize: boo
         return None
     normalize = normalize or bool(config.get("normalize"))
     is_latest = draft.version == lookups.LATEST
-    found = lookups.find(state, subject, draft, normalize=normalize, only_latest=is_latest)
+    found = await lookups.find(state, subject, draft, normalize=normalize, only_latest=is_latest)
     if found is None:
         return None
     if draft.version == 0 or is_latest:
@@ -45,7 +47,7 @@ def is_there(state: RegistryState, subject: str, draft: Draft, *, normalize: boo
     return other if other is not None and (other.id, other.digest) == (found.id, found.digest) else None
 
 
-def register(
+async def register(
     state: RegistryState,
     subject: str,
     draft: Draft,
@@ -61,7 +63,7 @@ def register(
         raise api_errors.invalid_subject(subject)
     settings.refuse_registering(state, subject, draft.id)
     if draft.tags_to_add or draft.tags_to_remove:
-        draft = _with_tags(state, subject, draft)
+        draft = await _with_tags(state, subject, draft)
     config = settings.config_in_scope(state, subject)
     normalize = normalize or bool(config.get("normalize"))
     is_importing = settings.is_importing(state, subject)
@@ -69,12 +71,12 @@ def register(
     active = [each for each in known if not each.is_deleted]
     next_version = known[-1].version + 1 if known else 1
     if not is_importing:
-        draft = _completed(state, subject, draft, active[-1] if active else None, next_version)
+        draft = await _completed(state, subject, draft, active[-1] if active else None, next_version)
     if not draft.content.text.strip():
         raise api_errors.invalid_schema("Empty schema")
     if draft.id >= 0 and settings.mode_in_scope(state, subject) != "IMPORT":
         draft = replace(draft, id=-1)
-    content = parsing.canonical(
+    content = await parsing.canonical(
         state,
         subject,
         draft.content,
@@ -95,11 +97,11 @@ def register(
         schema_id = known_id
     if draft.version == 0:
         wanted = [each for each in reversed(active) if schema_id in (-1, each.id)]
-        there = parsing.found_among(state, subject, content, wanted)
+        there = await parsing.found_among(state, subject, content, wanted)
         if there is not None:
             return [], there
     if not is_importing and not force:
-        why = compatibility.messages(state, subject, config, content, active)
+        why = await compatibility.messages(state, subject, config, content, active)
         if why:
             raise api_errors.incompatible(subject, why)
     if schema_id < 0:
@@ -107,7 +109,7 @@ def register(
     return _written(state, subject, draft, content, schema_id, next_version, is_importing=is_importing)
 
 
-def _completed(
+async def _completed(
     state: RegistryState, subject: str, draft: Draft, previous: StoredSchema | None, next_version: int
 ) -> Draft:
     """With what it takes over of the version before."""
@@ -118,14 +120,14 @@ def _completed(
         content = replace(kept, metadata=own.metadata, rule_set=own.rule_set)
         draft = draft.with_content(content)
     if draft.propagates_tags and previous is not None:
-        found = tags.found(previous.content)
+        found = await tags.found(previous.content)
         if found:
-            draft = draft.with_content(tags.changed(state, subject, draft.content, found, ()))
+            draft = draft.with_content(await tags.changed(state, subject, draft.content, found, ()))
     return lookups.with_settings(state, subject, draft, previous, next_version)
 
 
-def _with_tags(state: RegistryState, subject: str, draft: Draft) -> Draft:
-    content = tags.changed(state, subject, draft.content, draft.tags_to_add, draft.tags_to_remove)
+async def _with_tags(state: RegistryState, subject: str, draft: Draft) -> Draft:
+    content = await tags.changed(state, subject, draft.content, draft.tags_to_add, draft.tags_to_remove)
     # Without a version the metadata would not tell it from the one before.
     return replace(draft, content=content, version=draft.version or lookups.LATEST)
 
@@ -169,7 +171,7 @@ def _refuse_other_content(state: RegistryState, subject: str, schema_id: int, co
         )
 
 
-def change_tags(
+async def change_tags(
     state: RegistryState, subject: str, version: int, request: JsonObject
 ) -> tuple[list[Record], StoredSchema]:
     """Registers a version with other tags, metadata or rules as the next one. `request`: as TAG reads it."""
@@ -189,7 +191,7 @@ def change_tags(
         before = lookups.get(state, subject, new_version - 1 if new_version > 1 else lookups.LATEST)
         rule_set = merged_rule_sets(None if before is None else before.content.rule_set, merges)
         rule_set = None if rule_set is None else _without(rule_set, removes or ())
-    content = tags.changed(
+    content = await tags.changed(
         state,
         subject,
         schema.content,
@@ -198,7 +200,7 @@ def change_tags(
     )
     metadata = request.get("metadata", content.metadata)
     content = content.with_settings(with_confluent_version(metadata, new_version), rule_set)
-    return register(state, subject, Draft(content, new_version))
+    return await register(state, subject, Draft(content, new_version))
 
 
 def _without(rule_set: JsonObject, names: list[str] | tuple[str, ...]) -> JsonObject:

@@ -78,7 +78,7 @@ def refuse_registering(state: RegistryState, subject: str, schema_id: int) -> No
         raise api_errors.not_permitted(f"Subject {_where(subject)} is not in read-write mode")
 
 
-def update_config(
+async def update_config(
     state: RegistryState, subject: str | None, update: JsonObject
 ) -> tuple[list[Record], JsonObject]:
     """`update`: what is to be changed; None takes a setting away. Answers what is set then."""
@@ -104,7 +104,7 @@ def update_config(
     return [(bytes(key), records.config_value(subject, found))], found
 
 
-def delete_config(state: RegistryState, subject: str | None) -> tuple[list[Record], JsonObject]:
+async def delete_config(state: RegistryState, subject: str | None) -> tuple[list[Record], JsonObject]:
     """Answers what was set."""
     found = config(state, subject)
     if found is None:
@@ -113,7 +113,7 @@ def delete_config(state: RegistryState, subject: str | None) -> tuple[list[Recor
     return [(bytes(SubjectKey("CONFIG", subject)), None)], found
 
 
-def update_mode(
+async def update_mode(
     state: RegistryState, subject: str | None, new: str | None, *, force: bool
 ) -> tuple[list[Record], JsonObject]:
     """`new`: None takes it away. `force`: that schemas are there does not keep it from becoming IMPORT."""
@@ -147,7 +147,7 @@ def _cleared(state: RegistryState, subject: str | None) -> list[Record]:
     ]
 
 
-def delete_mode(
+async def delete_mode(
     state: RegistryState, subject: str | None, *, recursive: bool
 ) -> tuple[list[Record], JsonObject]:
     """`recursive`: those of a context's subjects too. Answers which it was."""

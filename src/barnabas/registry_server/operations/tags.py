@@ -14,20 +14,20 @@ from barnabas.registry_server.operations import parsing
 from barnabas.registry_server.state import RegistryState
 
 
-def found(content: Content) -> list[JsonObject]:
+async def found(content: Content) -> list[JsonObject]:
     """Each `{"schemaEntity": {"entityPath", "entityType"}, "tags": [...]}`. Raises: ApiError."""
     if parsing.format_of(content).tagging is None:
         return []
     try:
         return [
             {"schemaEntity": {"entityPath": path, "entityType": kind}, "tags": names}
-            for (path, kind), names in work.done(_found, content.type, content.text).items()
+            for (path, kind), names in (await work.done(_found, content.type, content.text)).items()
         ]
     except InvalidSchemaError as error:
         raise parsing.invalid(content, error) from None
 
 
-def changed(
+async def changed(
     state: RegistryState,
     subject: str,
     content: Content,
@@ -39,9 +39,11 @@ def changed(
         return content
     if parsing.format_of(content).tagging is None:
         raise api_errors.invalid_schema(f"Schemas of type {content.type} take no tags here")
-    content = parsing.canonical(state, subject, content)
+    content = await parsing.canonical(state, subject, content)
     try:
-        text = work.done(_changed, content.type, content.text, _by_entity(to_add), _by_entity(to_remove))
+        text = await work.done(
+            _changed, content.type, content.text, _by_entity(to_add), _by_entity(to_remove)
+        )
     except InvalidSchemaError as error:
         raise parsing.invalid(content, error) from None
     return content.with_text(text)

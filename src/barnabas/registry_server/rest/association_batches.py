@@ -146,10 +146,10 @@ async def _dissociate(
     resource_id = resource.id or ""
     wanted = AssociationFilter(resource.type, [each.get("associationType", "value") for each in operations])
 
-    def decide(state: RegistryState) -> tuple[list[Record], None]:
+    async def decide(state: RegistryState) -> tuple[list[Record], None]:
         if not state.associations.of_resource(resource_id, wanted):
             return [], None
-        return associations.dissociate(
+        return await associations.dissociate(
             state, resource_id, wanted, cascades=cascades, only_checks=call.flag("dryRun")
         )
 

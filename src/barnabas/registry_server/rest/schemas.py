@@ -71,37 +71,37 @@ def _by_id(state: RegistryState, call: RestCall, number: str) -> tuple[StoredSch
 
 
 async def by_id(service: RegistryService, call: RestCall, number: str) -> RestAnswer:
-    def look(state: RegistryState) -> JsonObject:
+    async def look(state: RegistryState) -> JsonObject:
         found, subject = _by_id(state, call, number)
         highest = None
         if call.flag("fetchMaxId"):
             highest = max(state.highest_id(subjects.context_of(found.subject)), 1)
         answer = schema_by_id(
             found,
-            parsing.formatted(state, found, call.text("format")),
+            await parsing.formatted(state, found, call.text("format")),
             with_subject=subject is not None,
             highest_id=highest,
         )
         if call.text("referenceFormat") == "qualified":
             answer = qualified_references(answer, found.subject)
-        return answer | tagged(call, found)
+        return answer | await tagged(call, found)
 
     return json_answer(await service.read(look))
 
 
-def tagged(call: RestCall, found: StoredSchema) -> JsonObject:
+async def tagged(call: RestCall, found: StoredSchema) -> JsonObject:
     """Those of its tags that are asked for. Raises: ApiError."""
     wanted = call.values("findTags")
     if not wanted:
         return {}
-    listed = tags.found(found.content)
+    listed = await tags.found(found.content)
     return {"schemaTags": [each for each in listed if "*" in wanted or {*wanted} & {*each["tags"]}]}
 
 
 async def text_by_id(service: RegistryService, call: RestCall, number: str) -> RestAnswer:
-    def look(state: RegistryState) -> str:
+    async def look(state: RegistryState) -> str:
         found, _ = _by_id(state, call, number)
-        return parsing.formatted(state, found, call.text("format"))
+        return await parsing.formatted(state, found, call.text("format"))
 
     return RestAnswer(200, (await service.read(look)).encode())
 
@@ -121,11 +121,11 @@ async def versions_of(service: RegistryService, call: RestCall, number: str) -> 
 
 
 async def by_guid(service: RegistryService, call: RestCall, guid: str) -> RestAnswer:
-    def look(state: RegistryState) -> JsonObject:
+    async def look(state: RegistryState) -> JsonObject:
         found = lookups.by_guid(state, guid)
         if found is None:
             raise api_errors.schema_not_found(guid)
-        text = parsing.formatted(state, found, call.text("format"))
+        text = await parsing.formatted(state, found, call.text("format"))
         return schema_by_id(found, text, with_subject=False)
 
     return json_answer(await service.read(look))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from barnabas.registry_server import subjects
 from barnabas.registry_server.entities import JsonObject
@@ -35,17 +35,19 @@ async def look_up(service: RegistryService, call: RestCall, subject: str) -> Res
 async def latest_with_metadata(service: RegistryService, call: RestCall, subject: str) -> RestAnswer:
     properties = dict(zip(call.values("key"), call.values("value"), strict=False))
     name, deleted = str(subjects.parse(subject)), call.flag("deleted")
-    return await _answer(
-        service, call, lambda state: lookups.with_metadata(state, name, properties, deleted=deleted)
-    )
+
+    async def find(state: RegistryState) -> StoredSchema:
+        return lookups.with_metadata(state, name, properties, deleted=deleted)
+
+    return await _answer(service, call, find)
 
 
 async def _answer(
-    service: RegistryService, call: RestCall, find: Callable[[RegistryState], StoredSchema]
+    service: RegistryService, call: RestCall, find: Callable[[RegistryState], Awaitable[StoredSchema]]
 ) -> RestAnswer:
-    def look(state: RegistryState) -> JsonObject:
-        found = find(state)
-        return schema(found, parsing.formatted(state, found, call.text("format")))
+    async def look(state: RegistryState) -> JsonObject:
+        found = await find(state)
+        return schema(found, await parsing.formatted(state, found, call.text("format")))
 
     return json_answer(await service.read(look))
 

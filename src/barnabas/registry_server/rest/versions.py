@@ -35,19 +35,19 @@ def _found(state: RegistryState, call: RestCall, subject: str, version: str) -> 
 
 
 async def get(service: RegistryService, call: RestCall, subject: str, version: str) -> RestAnswer:
-    def look(state: RegistryState) -> JsonObject:
+    async def look(state: RegistryState) -> JsonObject:
         found = _found(state, call, subject, version)
-        answer = schema(found, parsing.formatted(state, found, call.text("format")))
+        answer = schema(found, await parsing.formatted(state, found, call.text("format")))
         if call.text("referenceFormat") == "qualified":
             answer = qualified_references(answer, found.subject)
-        return answer | tagged(call, found)
+        return answer | await tagged(call, found)
 
     return json_answer(await service.read(look))
 
 
 async def get_text(service: RegistryService, call: RestCall, subject: str, version: str) -> RestAnswer:
-    def look(state: RegistryState) -> str:
-        return parsing.formatted(state, _found(state, call, subject, version), call.text("format"))
+    async def look(state: RegistryState) -> str:
+        return await parsing.formatted(state, _found(state, call, subject, version), call.text("format"))
 
     return RestAnswer(200, (await service.read(look)).encode())
 

@@ -57,7 +57,6 @@ _Key = TypeVar("_Key")
 _Result = TypeVar("_Result")
 
 ARGUMENTS = CallArguments()
-NO_RESULTS: Any = None
 CLOSED = "AdminClient has been closed"
 HANDLE_CLOSED = "Handle has been closed"
 

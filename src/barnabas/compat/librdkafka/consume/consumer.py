@@ -9,7 +9,7 @@ hand come out of the kernel (`MessagePoller.poll`), which calls `_poll` for ever
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from types import TracebackType
 from typing import Any, ClassVar, NoReturn, Self, TypeVar
@@ -19,10 +19,21 @@ from barnabas.client.groups.subscription import RebalanceListener
 from barnabas.compat.librdkafka.cluster.metadata import cluster_id, list_topics
 from barnabas.compat.librdkafka.config.configuration import Configuration
 from barnabas.compat.librdkafka.config.consumer_setup import ConsumerSetup
+from barnabas.compat.librdkafka.consume.consumer_arguments import (
+    _name,
+    checked_partitions,
+    committable,
+    error_with,
+    invalid_argument,
+    key_of,
+    offset_after,
+    offsets_to_assign,
+    partition_made,
+    with_offset,
+    with_position,
+)
 from barnabas.compat.librdkafka.consume.consumer_lookups import offsets_for_times, watermarks
 from barnabas.compat.librdkafka.consume.consumer_session import (
-    OFFSET_TAIL_BASE,
-    Assigned,
     ConsumerSession,
     ShownNames,
     abandon,
@@ -36,9 +47,7 @@ from barnabas.compat.librdkafka.values.arguments import (
     c_one_argument,
     no_state,
 )
-from barnabas.compat.librdkafka.values.committed_metadata import kept_metadata, shown_metadata
-from barnabas.compat.librdkafka.values.constants import OFFSET_INVALID, OFFSET_STORED
-from barnabas.compat.librdkafka.values.error_codes import text_of
+from barnabas.compat.librdkafka.values.constants import OFFSET_STORED
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException, kafka_error_of
 from barnabas.compat.librdkafka.values.group_metadata import group_metadata_to_bytes
 from barnabas.compat.librdkafka.values.posix_patterns import PosixPatternError
@@ -51,7 +60,6 @@ T = TypeVar("T")
 
 MAX_MESSAGES = 1_000_000
 UNLIMITED_MS = 2.0**31
-LOWEST_LOGICAL_OFFSETS = (OFFSET_INVALID, OFFSET_STORED, -1, -2)
 
 
 class Consumer(MessagePoller):
@@ -152,11 +160,11 @@ class Consumer(MessagePoller):
         names = [topic.decode() if isinstance(topic, bytes) else str(topic) for topic in topics]
         listener = RebalanceListener(*(self._rebalance_callback(c) for c in callbacks.values()))
         if not names or "" in names or len(set(names)) < len(names):
-            raise _invalid("Failed to set subscription")
+            raise invalid_argument("Failed to set subscription")
         try:
             session.subscribe(names, listener)
         except (PosixPatternError, MisuseError):
-            raise _invalid("Failed to set subscription") from None
+            raise invalid_argument("Failed to set subscription") from None
         text = f"{self._group}: subscribe to new subscription of {len(names)} topics"
         self._debug("cgrp consumer", "SUBSCRIBE", MAIN, text)
 
@@ -188,12 +196,12 @@ class Consumer(MessagePoller):
         Raises: KafkaException.
         """
         session = self._open
-        wanted = _partitions(partitions)
+        wanted = checked_partitions(partitions)
         if session.is_cooperative:
-            raise _error(KafkaError._STATE, "Failed to set assignment")
+            raise error_with(KafkaError._STATE, "Failed to set assignment")
         # What was assigned before is gone even where this fails.
         session.assign({})
-        session.incremental_assign(_offsets_to_assign(wanted, "Failed to set assignment"))
+        session.incremental_assign(offsets_to_assign(wanted, "Failed to set assignment"))
         text = f"Added {len(wanted)} partition(s) to assignment"
         self._debug("cgrp consumer", "ASSIGNMENT", MAIN, text)
 
@@ -202,14 +210,14 @@ class Consumer(MessagePoller):
         """Reads nothing any more. Raises: KafkaException."""
         session = self._open
         if session.is_cooperative and not session.is_closing:
-            raise _error(KafkaError._STATE, "Failed to remove assignment")
+            raise error_with(KafkaError._STATE, "Failed to remove assignment")
         session.unassign()
 
     @c_one_argument("Consumer.incremental_assign")
     def incremental_assign(self, partitions: list[TopicPartition]) -> None:
         """Reads these partitions too. Raises: KafkaException for one that is read already."""
         session = self._open
-        wanted = _offsets_to_assign(partitions, None)
+        wanted = offsets_to_assign(partitions, None)
         _refuse_if_eager(session)
         for partition in wanted:
             if partition in session.assignment:
@@ -221,7 +229,7 @@ class Consumer(MessagePoller):
     def incremental_unassign(self, partitions: list[TopicPartition]) -> None:
         """Does not read these partitions any more. Raises: KafkaException for one that is not read."""
         session = self._open
-        unwanted = _offsets_to_assign(partitions, None)
+        unwanted = offsets_to_assign(partitions, None)
         _refuse_if_eager(session)
         if unwanted and not session.assignment and not session.is_closing:
             raise KafkaException(KafkaError(KafkaError._INVALID_ARG, "Can't subtract from empty assignment"))
@@ -245,11 +253,11 @@ class Consumer(MessagePoller):
         """The partitions with the offset after the last message that was given out; OFFSET_INVALID before the
         first."""
         session = self._open
-        wanted = _partitions(partitions)
+        wanted = checked_partitions(partitions)
         for partition in wanted:
             session.get_to_know(partition.topic)
         session.messages.settle()
-        return [_with_position(p, session.offsets.read(_key(p))) for p in wanted]
+        return [with_position(p, session.offsets.read(key_of(p))) for p in wanted]
 
     @c_arguments("O")
     def seek(self, partition: TopicPartition) -> None:
@@ -259,13 +267,13 @@ class Consumer(MessagePoller):
         session = self._open
         if not isinstance(partition, TopicPartition):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError("expected cimpl.TopicPartition")
-        key, what = _key(partition), f"Failed to seek to offset {partition.offset}"
+        key, what = key_of(partition), f"Failed to seek to offset {partition.offset}"
         if key not in session.assignment:
-            raise _error(_not_assigned(session, key), what)
+            raise error_with(_not_assigned(session, key), what)
         if not session.is_begun(key):
-            raise _error(KafkaError._STATE, what)
+            raise error_with(KafkaError._STATE, what)
         if partition.offset == OFFSET_STORED:
-            raise _invalid(what)
+            raise invalid_argument(what)
         self._run(what, partial(session.seek, key, partition.offset))
         self._debug("topic", "CONSUMER", APPLICATION, f"Seek {_name(key)} to offset {partition.offset}")
 
@@ -273,16 +281,16 @@ class Consumer(MessagePoller):
     def pause(self, partitions: list[TopicPartition]) -> None:
         """Gives no messages of these partitions until resume()."""
         session = self._open
-        wanted = _partitions(partitions)
-        session.pause([_key(p) for p in wanted])
+        wanted = checked_partitions(partitions)
+        session.pause([key_of(p) for p in wanted])
         self._debug("topic", "PAUSE", APPLICATION, f"Application pausing {len(wanted)} partition(s)")
 
     @c_arguments("O")
     def resume(self, partitions: list[TopicPartition]) -> None:
         """Ends pause()."""
         session = self._open
-        wanted = _partitions(partitions)
-        session.resume([_key(p) for p in wanted])
+        wanted = checked_partitions(partitions)
+        session.resume([key_of(p) for p in wanted])
         self._debug("topic", "RESUME", APPLICATION, f"Application resuming {len(wanted)} partition(s)")
 
     # Commits
@@ -306,30 +314,30 @@ class Consumer(MessagePoller):
             raise ValueError("message and offsets are mutually exclusive")
         is_asynchronous = bool(async_) and bool(asynchronous)
         if message is not None:
-            named = [_after(message, "commit")]
+            named = [offset_after(message, "commit")]
         elif offsets is not None:
-            named = _partitions(offsets)
+            named = checked_partitions(offsets)
         elif is_asynchronous:
             session.messages.settle()
             session.commits.commit_stored_async()
             return None
         else:
             return self._commit_stored(session)
-        wanted = _committable(named)
+        wanted = committable(named)
         if is_asynchronous:
             session.commits.commit_async(wanted)
             return None
         if not wanted:
-            raise _error(KafkaError._NO_OFFSET, "Commit failed")
+            raise error_with(KafkaError._NO_OFFSET, "Commit failed")
         self._run("Commit failed", lambda: session.commits.commit(wanted, was_member=session.was_member))
         return named
 
     def _commit_stored(self, session: ConsumerSession) -> list[TopicPartition]:
         due = session.due()
         if not due:
-            raise _error(KafkaError._NO_OFFSET, "Commit failed")
+            raise error_with(KafkaError._NO_OFFSET, "Commit failed")
         self._run("Commit failed", lambda: session.commits.commit(due, was_member=session.was_member))
-        return [_made(p, due.get(p)) for p in session.assignment]
+        return [partition_made(p, due.get(p)) for p in session.assignment]
 
     @c_arguments("OO")
     def store_offsets(self, message: Any = None, offsets: Any = None) -> None:
@@ -341,23 +349,23 @@ class Consumer(MessagePoller):
             raise ValueError("message and offsets are mutually exclusive")
         if message is None and offsets is None:
             raise ValueError("expected either message or offsets")
-        named = [_after(message, "store")] if message is not None else _partitions(offsets)
+        named = [offset_after(message, "store")] if message is not None else checked_partitions(offsets)
         if self._setup.stores_automatically:
-            raise _invalid("StoreOffsets failed")
-        wanted = _committable(named)
+            raise invalid_argument("StoreOffsets failed")
+        wanted = committable(named)
         stored = {p: offset for p, offset in wanted.items() if p in session.assignment}
         for partition, offset in stored.items():
             session.offsets.store(partition, offset)
         if wanted and not stored:
-            raise _error(_not_assigned(session, next(iter(wanted))), "StoreOffsets failed")
+            raise error_with(_not_assigned(session, next(iter(wanted))), "StoreOffsets failed")
 
     @c_arguments("Od")
     def committed(self, partitions: list[TopicPartition], timeout: float = -1.0) -> list[TopicPartition]:
         """The partitions with the offsets that the group committed, OFFSET_INVALID where none. `timeout` in
         seconds. Raises: KafkaException."""
         session = self._open
-        wanted = _partitions(partitions)
-        keys = [_key(p) for p in wanted if p.partition >= 0]
+        wanted = checked_partitions(partitions)
+        keys = [key_of(p) for p in wanted if p.partition >= 0]
         # Even of no partitions librdkafka asks the coordinator; ours is asked for all there are.
         work = session.core.committed(keys if wanted else None, _milliseconds(timeout))
         try:
@@ -366,8 +374,8 @@ class Consumer(MessagePoller):
             if error.args[0].code() != KafkaError._ALL_BROKERS_DOWN:
                 raise
             # Until there is a coordinator librdkafka waits, whatever its brokers do.
-            raise _error(KafkaError._TIMED_OUT, "Failed to get committed offsets") from error
-        return [_with_offset(p, found.get(_key(p))) for p in wanted]
+            raise error_with(KafkaError._TIMED_OUT, "Failed to get committed offsets") from error
+        return [with_offset(p, found.get(key_of(p))) for p in wanted]
 
     # What brokers know
 
@@ -381,10 +389,10 @@ class Consumer(MessagePoller):
         if not isinstance(partition, TopicPartition):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError("expected cimpl.TopicPartition")
         if cached:
-            return session.cached_watermarks(_key(partition))
+            return session.cached_watermarks(key_of(partition))
         return self._ask(
             "Failed to get watermark offsets",
-            watermarks(session.core, _key(partition), _milliseconds(timeout)),
+            watermarks(session.core, key_of(partition), _milliseconds(timeout)),
         )
 
     @c_arguments("Od")
@@ -394,9 +402,9 @@ class Consumer(MessagePoller):
         """For each partition the first offset at or after the time in its `offset` (milliseconds since 1970),
         -1 where there is none. `timeout` in seconds. Raises: KafkaException."""
         session = self._open
-        wanted = _partitions(partitions)
+        wanted = checked_partitions(partitions)
         if not wanted:
-            raise _invalid("Failed to get offsets")
+            raise invalid_argument("Failed to get offsets")
         return self._ask(
             "Failed to get offsets", offsets_for_times(session.core, wanted, _milliseconds(timeout))
         )
@@ -493,22 +501,14 @@ class Consumer(MessagePoller):
         except ClosedError:
             raise RuntimeError("Consumer closed") from None
         except BarnabasError as error:
-            raise _error(kafka_error_of(error).code(), what) from error
+            raise error_with(kafka_error_of(error).code(), what) from error
         except TimeoutError:
-            raise _error(KafkaError._TIMED_OUT, what) from None
+            raise error_with(KafkaError._TIMED_OUT, what) from None
 
 
 def _abandon(session: ConsumerSession, events: ClientEvents) -> None:
     events.detach()
     abandon(session)
-
-
-def _error(code: int, what: str) -> KafkaException:
-    return KafkaException(KafkaError(code, f"{what}: {text_of(code)}"))
-
-
-def _invalid(what: str) -> KafkaException:
-    return _error(KafkaError._INVALID_ARG, what)
 
 
 def _milliseconds(timeout: float) -> float:
@@ -525,94 +525,6 @@ def _not_assigned(session: ConsumerSession, partition: Partition) -> int:
     return KafkaError._STATE if session.knows(partition.topic) else KafkaError._UNKNOWN_PARTITION
 
 
-def _key(partition: TopicPartition) -> Partition:
-    return Partition(partition.topic, partition.partition)
-
-
-def _name(partition: Partition) -> str:
-    return f"{partition.topic} [{partition.partition}]"
-
-
-def _partitions(partitions: object) -> list[TopicPartition]:
-    """Raises: TypeError."""
-    if not isinstance(partitions, list):
-        raise TypeError("requires list of TopicPartition")
-    for partition in partitions:  # pyright: ignore[reportUnknownVariableType]
-        if not isinstance(partition, TopicPartition):
-            raise TypeError("expected cimpl.TopicPartition")
-    return partitions  # pyright: ignore[reportUnknownVariableType]
-
-
-def _offsets_to_assign(partitions: object, what: str | None) -> dict[Partition, Assigned]:
-    """Raises: KafkaException, which begins with `what` or says what is wrong."""
-    wanted: dict[Partition, Assigned] = {}
-    for partition in _partitions(partitions):
-        key, offset = _key(partition), partition.offset
-        reason = None
-        if key in wanted:
-            reason = f"Duplicate {_name(key)} in input list"
-        elif offset < 0 and offset not in LOWEST_LOGICAL_OFFSETS and offset > OFFSET_TAIL_BASE:
-            reason = f"{_name(key)} has invalid start offset {offset}"
-        if reason is not None:
-            if what is not None:
-                raise _invalid(what)
-            raise KafkaException(KafkaError(KafkaError._INVALID_ARG, reason))
-        wanted[key] = Assigned(offset, partition.metadata, partition.leader_epoch)
-    return wanted
-
-
-def _after(message: object, doing: str) -> TopicPartition:
-    """The offset after a message. Raises: TypeError, KafkaException."""
-    if not isinstance(message, Message):
-        raise TypeError("expected confluent_kafka.cimpl.Message")
-    error = message.error()
-    if error is not None:
-        text = f"Cannot {doing} offsets for message with error: '{error.str()}'"
-        raise KafkaException(KafkaError(KafkaError._INVALID_ARG, text))
-    offset, partition = message.offset(), message.partition()
-    return topic_partition(
-        message.topic() or "",
-        -1 if partition is None else partition,
-        OFFSET_INVALID if offset is None else offset + 1,
-        leader_epoch=message.leader_epoch(),
-    )
-
-
-def _committable(partitions: Iterable[TopicPartition]) -> dict[Partition, OffsetAndMetadata]:
-    """Those that have an absolute offset."""
-    return {
-        _key(p): OffsetAndMetadata(p.offset, kept_metadata(p.metadata), p.leader_epoch)
-        for p in partitions
-        if p.offset >= 0 and p.partition >= 0
-    }
-
-
-def _made(
-    partition: Partition, offset: OffsetAndMetadata | None, error: KafkaError | None = None
-) -> TopicPartition:
-    if offset is None:
-        return topic_partition(*partition, error=error)
-    return topic_partition(
-        *partition,
-        offset.offset,
-        metadata=shown_metadata(offset.metadata),
-        leader_epoch=offset.leader_epoch,
-        error=error,
-    )
-
-
-def _with_position(partition: TopicPartition, read: OffsetAndMetadata | None) -> TopicPartition:
-    """With the note of the partition that was asked for."""
-    key, metadata = _key(partition), partition.metadata
-    if read is None:
-        return topic_partition(*key, metadata=metadata)
-    return topic_partition(*key, read.offset, metadata=metadata, leader_epoch=read.leader_epoch)
-
-
-def _with_offset(partition: TopicPartition, offset: OffsetAndMetadata | None) -> TopicPartition:
-    return _made(_key(partition), offset)
-
-
 def _on_commit(
     callback: Callable[..., Any] | None,
 ) -> Callable[[KafkaError | None, tuple[Partition, ...], Mapping[Partition, OffsetAndMetadata]], None] | None:
@@ -624,6 +536,6 @@ def _on_commit(
         told: tuple[Partition, ...],
         offsets: Mapping[Partition, OffsetAndMetadata],
     ) -> None:
-        callback(error, [_made(p, offsets.get(p), error if p in offsets else None) for p in told])
+        callback(error, [partition_made(p, offsets.get(p), error if p in offsets else None) for p in told])
 
     return on_commit

@@ -135,9 +135,6 @@ class ShareConsumerSession(Observed):
         """How many messages the program must say something of before it polls again."""
         return len(self._undecided)
 
-    def is_in_hand(self, place: Place) -> bool:
-        return place in self._in_hand
-
     def acknowledge(self, place: Place, acknowledge_type: AcknowledgeType) -> bool:
         """Whether the message was there to be acknowledged."""
         record = self._in_hand.get(place)

@@ -30,6 +30,17 @@ class KmsClient(Protocol):
     def get_aead(self, key_uri: str) -> Aead: ...
 
 
+class OneKeyClient:
+    """Of the key that it was made for. `client`: the library's, or its credentials."""
+
+    def __init__(self, key_uri: str, client: Any) -> None:
+        self._key_uri = key_uri
+        self._client = client
+
+    def does_support(self, key_uri: str) -> bool:
+        return key_uri == self._key_uri
+
+
 class KmsDriver(metaclass=ABCMeta):
     """`conf`: what the serializer was given for rules, and in front of it the KEK's own properties."""
 

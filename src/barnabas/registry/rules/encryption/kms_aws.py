@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from barnabas.registry.rules.encryption.kms import Aead, KmsDriver, library
+from barnabas.registry.rules.encryption.kms import Aead, KmsDriver, OneKeyClient, library
 from barnabas.registry.rules.errors import RuleError
 
 PREFIX = "aws-kms://"
@@ -71,15 +71,8 @@ def _region(key_url: str) -> str:
     return parts[3]
 
 
-class AwsKmsClient:
+class AwsKmsClient(OneKeyClient):
     """`client`: boto3's for KMS."""
-
-    def __init__(self, key_uri: str, client: Any) -> None:
-        self._key_uri = key_uri
-        self._client = client
-
-    def does_support(self, key_uri: str) -> bool:
-        return key_uri == self._key_uri
 
     def get_aead(self, key_uri: str) -> Aead:
         return _AwsAead(self._client, key_uri.removeprefix(PREFIX))

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from barnabas.registry.rules.encryption.kms import Aead, KmsDriver, library
+from barnabas.registry.rules.encryption.kms import Aead, KmsDriver, OneKeyClient, library
 from barnabas.registry.rules.errors import RuleError
 
 log = logging.getLogger(__name__)
@@ -52,16 +52,12 @@ class AzureKmsDriver(KmsDriver):
         return AzureKmsClient(key_url, credential, conf)
 
 
-class AzureKmsClient:
+class AzureKmsClient(OneKeyClient):
     """`credential`: azure.identity's, or another of that kind."""
 
     def __init__(self, key_uri: str, credential: Any, conf: Mapping[str, Any]) -> None:
-        self._key_uri = key_uri
-        self._credential = credential
+        super().__init__(key_uri, credential)
         self._saves_version = str(conf.get(KEY_VERSION_SAVE, False)).lower() == "true"
-
-    def does_support(self, key_uri: str) -> bool:
-        return key_uri == self._key_uri
 
     def get_aead(self, key_uri: str) -> Aead:
         key_id = key_uri.removeprefix(PREFIX)
@@ -72,7 +68,7 @@ class AzureKmsClient:
                 key_id,
                 KEY_VERSION_SAVE,
             )
-        return _AzureAead(key_id, self._credential, saves_version=self._saves_version)
+        return _AzureAead(key_id, self._client, saves_version=self._saves_version)
 
 
 class _AzureAead:

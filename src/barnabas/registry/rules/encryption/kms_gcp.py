@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from barnabas.registry.rules.encryption.kms import Aead, KmsDriver, library
+from barnabas.registry.rules.encryption.kms import Aead, KmsDriver, OneKeyClient, library
 from barnabas.registry.rules.errors import RuleError
 
 PREFIX = "gcp-kms://"
@@ -44,15 +44,8 @@ class GcpKmsDriver(KmsDriver):
         return GcpKmsClient(key_url, kms.KeyManagementServiceClient(credentials=credentials))
 
 
-class GcpKmsClient:
+class GcpKmsClient(OneKeyClient):
     """`client`: google.cloud.kms_v1's."""
-
-    def __init__(self, key_uri: str, client: Any) -> None:
-        self._key_uri = key_uri
-        self._client = client
-
-    def does_support(self, key_uri: str) -> bool:
-        return key_uri == self._key_uri
 
     def get_aead(self, key_uri: str) -> Aead:
         name = key_uri.removeprefix(PREFIX)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from barnabas.registry.rules.encryption.kms import Aead, KmsDriver, library
+from barnabas.registry.rules.encryption.kms import Aead, KmsDriver, OneKeyClient, library
 from barnabas.registry.rules.errors import RuleError
 
 PREFIX = "hcvault://"
@@ -56,15 +56,8 @@ class HcVaultKmsDriver(KmsDriver):
         return HcVaultKmsClient(key_url, client)
 
 
-class HcVaultKmsClient:
+class HcVaultKmsClient(OneKeyClient):
     """`client`: hvac's."""
-
-    def __init__(self, key_uri: str, client: Any) -> None:
-        self._key_uri = key_uri
-        self._client = client
-
-    def does_support(self, key_uri: str) -> bool:
-        return key_uri == self._key_uri
 
     def get_aead(self, key_uri: str) -> Aead:
         path = quote(urlsplit(key_uri.removeprefix(PREFIX)).path)

@@ -6,11 +6,13 @@ So that everything is written once, for plain calls and for asyncio, whoever's c
 
 from __future__ import annotations
 
-import inspect
+import operator
 from collections.abc import Callable, Generator
 from functools import partial
 from typing import Any, TypeVar
 
+from barnabas.both_ways import awaited, waited
+from barnabas.compat.confluent_kafka._serde_builder import called
 from barnabas.compat.confluent_kafka.schema_registry.common.schema_registry_client import (
     RegisteredSchema,
     Schema,
@@ -24,34 +26,12 @@ Asked = Generator[Callable[[], Any], Any, T]
 
 def run(steps: Asked[T]) -> T:
     """Raises: what the calls and the steps raise."""
-    try:
-        call = next(steps)
-        while True:
-            try:
-                result = call()
-            except Exception as error:
-                call = steps.throw(error)
-            else:
-                call = steps.send(result)
-    except StopIteration as end:
-        return end.value
+    return waited(steps, operator.call)
 
 
 async def run_async(steps: Asked[T]) -> T:
     """Awaits what the calls give, if it is to be awaited. Raises: what the calls and the steps raise."""
-    try:
-        call = next(steps)
-        while True:
-            try:
-                result = call()
-                if inspect.isawaitable(result):
-                    result = await result
-            except Exception as error:
-                call = steps.throw(error)
-            else:
-                call = steps.send(result)
-    except StopIteration as end:
-        return end.value
+    return await awaited(steps, called)
 
 
 class ClientSource:

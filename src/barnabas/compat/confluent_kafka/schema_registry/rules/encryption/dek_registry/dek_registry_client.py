@@ -13,6 +13,13 @@ from urllib.parse import quote
 from barnabas.compat.confluent_kafka.schema_registry._client.config import RestConfig
 from barnabas.compat.confluent_kafka.schema_registry._client.exchange import RestExchange, quoted
 from barnabas.compat.confluent_kafka.schema_registry._client.transport import transport_config
+from barnabas.compat.confluent_kafka.schema_registry.common._json_parts import (
+    JsonPart,
+    JsonParts,
+    json_parts,
+    part_of,
+    present,
+)
 from barnabas.compat.confluent_kafka.schema_registry.error import SchemaRegistryError
 from barnabas.registry.cache import Cache
 from barnabas.registry.exchange import Steps
@@ -23,10 +30,6 @@ from barnabas.values import frozen
 ROOT = "dek-registry/v1/keks"
 LATEST = -1
 METHOD_NOT_ALLOWED = 405
-
-
-def _present(**values: Any) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
 
 
 @dataclass(slots=True)
@@ -45,13 +48,12 @@ class KekKmsProps:
         return made
 
 
-def _props(found: dict[str, Any]) -> KekKmsProps | None:
-    props = found.get("kmsProps")
-    return None if props is None else KekKmsProps.from_dict(props)
+_PROPS = JsonPart(part_of(KekKmsProps).read, lambda props: None if props is None else props.to_dict())
+_ALGORITHM = JsonPart(lambda found: None if found is None else DekAlgorithm(found))
 
 
 @dataclass(slots=True)
-class Kek:
+class Kek(JsonParts):
     """A key encryption key of a KMS."""
 
     name: str | None
@@ -63,35 +65,11 @@ class Kek:
     ts: int | None = None
     deleted: bool | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        return _present(
-            name=self.name,
-            kmsType=self.kms_type,
-            kmsKeyId=self.kms_key_id,
-            kmsProps=None if self.kms_props is None else self.kms_props.to_dict(),
-            doc=self.doc,
-            shared=self.shared,
-            ts=self.ts,
-            deleted=self.deleted,
-        )
-
-    @classmethod
-    def from_dict(cls, src_dict: dict[str, Any]) -> Self:
-        found = src_dict.copy()
-        return cls(
-            name=found.get("name"),
-            kms_type=found.get("kmsType"),
-            kms_key_id=found.get("kmsKeyId"),
-            kms_props=_props(found),
-            doc=found.get("doc"),
-            shared=found.get("shared"),
-            ts=found.get("ts"),
-            deleted=found.get("deleted"),
-        )
+    _json_parts = json_parts(kms_props=_PROPS)
 
 
 @dataclass(slots=True)
-class CreateKekRequest:
+class CreateKekRequest(JsonParts):
     """A key encryption key that is to be known."""
 
     name: str | None
@@ -101,31 +79,11 @@ class CreateKekRequest:
     doc: str | None
     shared: bool | None
 
-    def to_dict(self) -> dict[str, Any]:
-        return _present(
-            name=self.name,
-            kmsType=self.kms_type,
-            kmsKeyId=self.kms_key_id,
-            kmsProps=None if self.kms_props is None else self.kms_props.to_dict(),
-            doc=self.doc,
-            shared=self.shared,
-        )
-
-    @classmethod
-    def from_dict(cls, src_dict: dict[str, Any]) -> Self:
-        found = src_dict.copy()
-        return cls(
-            name=found.get("name"),
-            kms_type=found.get("kmsType"),
-            kms_key_id=found.get("kmsKeyId"),
-            kms_props=_props(found),
-            doc=found.get("doc"),
-            shared=found.get("shared"),
-        )
+    _json_parts = json_parts(kms_props=_PROPS)
 
 
 @dataclass(slots=True)
-class Dek:
+class Dek(JsonParts):
     """A data key of a subject, encrypted; in the clear where its KEK is shared, or once it was decrypted."""
 
     kek_name: str | None
@@ -136,6 +94,10 @@ class Dek:
     key_material: str | None = field(default=None, repr=False)
     ts: int | None = None
     deleted: bool | None = None
+
+    _json_parts = json_parts(
+        algorithm=_ALGORITHM,
+    )
 
     def get_encrypted_key_material_bytes(self) -> bytes | None:
         return None if self.encrypted_key_material is None else base64.b64decode(self.encrypted_key_material)
@@ -148,36 +110,9 @@ class Dek:
             None if key_material_bytes is None else base64.b64encode(key_material_bytes).decode()
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        return _present(
-            kekName=self.kek_name,
-            subject=self.subject,
-            version=self.version,
-            algorithm=self.algorithm,
-            encryptedKeyMaterial=self.encrypted_key_material,
-            keyMaterial=self.key_material,
-            ts=self.ts,
-            deleted=self.deleted,
-        )
-
-    @classmethod
-    def from_dict(cls, src_dict: dict[str, Any]) -> Self:
-        found = src_dict.copy()
-        algorithm = found.get("algorithm")
-        return cls(
-            kek_name=found.get("kekName"),
-            subject=found.get("subject"),
-            version=found.get("version"),
-            algorithm=None if algorithm is None else DekAlgorithm(algorithm),
-            encrypted_key_material=found.get("encryptedKeyMaterial"),
-            key_material=found.get("keyMaterial"),
-            ts=found.get("ts"),
-            deleted=found.get("deleted"),
-        )
-
 
 @dataclass(slots=True)
-class CreateDekRequest:
+class CreateDekRequest(JsonParts):
     """A data key that is to be known."""
 
     subject: str | None
@@ -185,24 +120,9 @@ class CreateDekRequest:
     algorithm: DekAlgorithm | None
     encrypted_key_material: str | None
 
-    def to_dict(self) -> dict[str, Any]:
-        return _present(
-            subject=self.subject,
-            version=self.version,
-            algorithm=self.algorithm,
-            encryptedKeyMaterial=self.encrypted_key_material,
-        )
-
-    @classmethod
-    def from_dict(cls, src_dict: dict[str, Any]) -> Self:
-        found = src_dict.copy()
-        algorithm = found.get("algorithm")
-        return cls(
-            subject=found.get("subject"),
-            version=found.get("version"),
-            algorithm=None if algorithm is None else DekAlgorithm(algorithm),
-            encrypted_key_material=found.get("encryptedKeyMaterial"),
-        )
+    _json_parts = json_parts(
+        algorithm=_ALGORITHM,
+    )
 
 
 @frozen
@@ -280,7 +200,7 @@ class DekRegistryClient:
         key = KekId(name, deleted, context)
         known = self._keks.get(key)
         if known is None:
-            query = {"deleted": deleted, **_present(context=context)}
+            query = {"deleted": deleted, **present(context=context)}
             answer = self._transport.run(self._exchange.ask("GET", f"{ROOT}/{quoted(name)}", query=query))
             known = Kek.from_dict(answer)
             self._keks.put(key, known)
