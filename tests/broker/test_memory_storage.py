@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from barnabas import Consumer, Producer
+from barnabas.broker.log.files import OpenFile
 from barnabas.broker.log.memory_files import MemoryFolder, MemoryPath
 from barnabas.broker.server import Broker
 from barnabas.errors import MisuseError
@@ -68,6 +70,50 @@ def test_what_is_in_memory_lasts_over_a_stop_and_goes_with_the_broker() -> None:
             await broker.stop()
 
     asyncio.run(scenario())
+
+
+def open_descriptors() -> int:
+    return len(os.listdir("/dev/fd"))
+
+
+@pytest.mark.integration
+def test_a_log_in_memory_holds_one_descriptor_as_one_on_a_disk_does() -> None:
+    async def scenario() -> None:
+        broker = Broker(storage="memory")
+        await broker.start()
+        client = await Client.connect(broker)
+        before = open_descriptors()
+        await client.create_topic("t", partitions=2_000)
+        assert open_descriptors() - before <= 2_000
+        for partition in range(0, 2_000, 20):
+            assert (await client.produce("t", batch_of(values("a")), partition=partition)).error_code == 0
+        assert open_descriptors() - before <= 2_000
+        client.connection.close()
+        await broker.stop()
+        await broker.start()
+        client = await Client.connect(broker)
+        assert open_descriptors() - before <= 2_000
+        assert (await client.fetch("t", 0)).high_watermark == 1
+        client.connection.close()
+        await broker.stop()
+
+    asyncio.run(scenario())
+
+
+def test_a_file_in_memory_stays_for_who_holds_it_open_when_it_is_deleted_or_replaced() -> None:
+    folder = MemoryFolder()
+    path = folder.path / "a"
+    file = OpenFile(path)
+    os.pwrite(file.descriptor, b"one", 0)
+    path.unlink()
+    assert os.pread(file.descriptor, 3, 0) == b"one"
+    path.write_bytes(b"two")
+    other = OpenFile(path)
+    file.close()
+    file.close()
+    assert os.pread(other.descriptor, 3, 0) == b"two"
+    other.close()
+    assert path.read_bytes() == b"two"
 
 
 @pytest.mark.integration

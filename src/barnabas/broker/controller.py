@@ -64,8 +64,9 @@ class Controller:
         cluster.registered.add(node_id)
         cluster.alive.add(node_id)
         for partition in cluster.partitions_on(node_id):
-            may_be_unclean = partition.topic.settings.flag("unclean.leader.election.enable")
-            after = with_node(partition.registration, cluster.alive, may_be_unclean=may_be_unclean)
+            after = with_node(
+                partition.registration, cluster.alive, may_be_unclean=_may_be_unclean(partition)
+            )
             self._apply(partition, after)
             if partition.replicas is not None and after.leader not in (NO_LEADER, node_id):
                 partition.replicas.follow(node_id)
@@ -171,7 +172,9 @@ class Controller:
     def cancel_reassignment(self, partition: Partition) -> None:
         """Raises: NoReassignmentInProgressError, InvalidReplicaAssignmentError."""
         try:
-            after = reassignment_cancelled(partition.registration, self._cluster.alive)
+            after = reassignment_cancelled(
+                partition.registration, self._cluster.alive, may_be_unclean=_may_be_unclean(partition)
+            )
         except InvalidReplicaAssignmentError as error:
             raise InvalidReplicaAssignmentError(
                 f"Unable to revert partition assignment for {partition.topic.name}:{partition.index} "
@@ -319,3 +322,7 @@ def _is_behind(partition: Partition, node_id: int) -> bool:
         and partition.registration.leader not in (NO_LEADER, node_id)
         and (node_id not in replicas.lockstep or node_id not in partition.registration.in_sync)
     )
+
+
+def _may_be_unclean(partition: Partition) -> bool:
+    return partition.topic.settings.flag("unclean.leader.election.enable")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import sys
 import uuid
 from collections.abc import Iterable
@@ -18,7 +17,7 @@ from typing import Any, cast
 
 from barnabas.broker.authorization.acls import AccessControlEntry
 from barnabas.broker.delegation_tokens.kept_token import KeptToken
-from barnabas.broker.log.files import open_descriptor, replace_file
+from barnabas.broker.log.files import OpenFile, replace_file
 from barnabas.broker.log.manager import log_directories
 from barnabas.broker.log.memory_files import AnyPath
 from barnabas.broker.quotas.client_quotas import ClientQuota
@@ -113,22 +112,22 @@ class DataDirectory:
             )
         try:
             path.mkdir(parents=True, exist_ok=True)
-            self._lock = open_descriptor(path / LOCK_FILE)
+            self._lock = OpenFile(path / LOCK_FILE)
         except OSError as error:
             raise DataDirectoryError(
                 f"{path} cannot be the data directory: {error.strerror}; choose a folder that this user may "
                 "write to"
             ) from error
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self._lock.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            os.close(self._lock)
+            self._lock.close()
             raise DataDirectoryError(
                 f"{path} is in use by another broker; stop that one or choose another data directory"
             ) from None
 
     def release(self) -> None:
-        os.close(self._lock)
+        self._lock.close()
 
     def node_path(self, node_id: int) -> AnyPath:
         """Where a node has its logs: a node alone has the directory for itself."""

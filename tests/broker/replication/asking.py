@@ -95,8 +95,21 @@ async def upset(cluster: ClusterOfThree, chance: random.Random) -> None:
         await cluster.start(node)
 
 
+def part_or_join(cluster: ClusterOfThree, chance: random.Random) -> None:
+    """Parts a node from the others, which clients still reach; or joins the one that is parted."""
+    nodes = cluster.broker.nodes
+    parted = [node for node in NODES if nodes[node].is_parted]
+    if parted:
+        nodes[parted[0]].join()
+        return
+    running = [node for node in NODES if nodes[node].is_running and not nodes[node].is_paused]
+    if running:
+        nodes[chance.choice(running)].part()
+
+
 async def settle(cluster: ClusterOfThree) -> None:
     """All nodes run."""
     for node in NODES:
         cluster.broker.nodes[node].resume()
+        cluster.broker.nodes[node].join()
         await cluster.start(node)

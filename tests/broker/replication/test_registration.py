@@ -160,6 +160,14 @@ def test_a_reassignment_is_cancelled_while_an_old_replica_is_in_sync() -> None:
         reassignment_cancelled(replace(begun, in_sync=(3,), leader=3), ALL)
 
 
+def test_a_reassignment_is_cancelled_without_old_replicas_in_sync_where_elections_may_be_unclean() -> None:
+    begun = reassigned(new_partition([1, 2], ALL), [3], ALL)
+    new_alone = replace(begun, in_sync=(3,), leader=3)
+    back = reassignment_cancelled(new_alone, ALL, may_be_unclean=True)
+    assert (set(back.replicas), back.in_sync, back.leader) == ({1, 2}, (1,), 1)
+    assert not back.is_being_reassigned
+
+
 def test_after_a_restart_of_all_the_one_that_has_most_leads_in_a_new_epoch() -> None:
     before = gone(new_partition([1, 2, 3], ALL), 1)
     after = restarted(before, 3)

@@ -21,7 +21,7 @@ class Endpoint:
 
 
 def endpoint(call: Call, node_id: int) -> Endpoint:
-    """Where who asks finds a node that lives: on the listener that it came in by."""
+    """Where who asks finds a node, or found it before it went: on the listener that it came in by."""
     node = call.parts.cluster.nodes[node_id]
     host, port = node.addresses.get(call.listener, (node.host, node.port))
     return Endpoint(node_id, host, port, node.rack)

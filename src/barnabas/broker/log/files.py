@@ -48,11 +48,28 @@ class FullDisk:
 DISK = FullDisk()
 
 
-def open_descriptor(path: AnyPath) -> int:
-    """To read and write; the file is made where there is none."""
-    if isinstance(path, MemoryPath):
-        return path.open_descriptor()
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+class OpenFile:
+    """A file to read and write by its descriptor; it is made where there is none.
+
+    A file in memory has one descriptor of its own, which lasts as long as this object holds the file. A
+    second one for each log would halve how many logs a process can have.
+    """
+
+    __slots__ = ("_in_memory", "descriptor")
+
+    def __init__(self, path: AnyPath) -> None:
+        self._in_memory = path.found_or_made() if isinstance(path, MemoryPath) else None
+        if self._in_memory is None:
+            self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        else:
+            self.descriptor = self._in_memory.open()
+
+    def close(self) -> None:
+        """May be called twice: another file may have the number of the descriptor by then."""
+        if self._in_memory is None and self.descriptor >= 0:
+            os.close(self.descriptor)
+        self.descriptor = -1
+        self._in_memory = None
 
 
 def open_new(path: AnyPath) -> BinaryIO:
@@ -81,10 +98,14 @@ def replace_file(path: AnyPath, content: bytes, *, sync: bool = True) -> None:
 
     Without `sync` that holds for a crash of the process, not for a power cut.
     """
+    if isinstance(path, MemoryPath):
+        DISK.check(path)
+        path.write_bytes(content)
+        return
     temporary = path.with_name(path.name + ".tmp")
     try:
         DISK.check(path)
-        with open_new(temporary) as file:
+        with temporary.open("wb") as file:
             file.write(content)
             file.flush()
             if sync:

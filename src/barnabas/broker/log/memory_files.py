@@ -16,7 +16,7 @@ from typing import BinaryIO, ClassVar
 from weakref import WeakValueDictionary
 
 
-class _File:
+class MemoryFile:
     """Bytes, or an open file of the operating system, once somebody has wanted a descriptor."""
 
     def __init__(self, content: bytes = b"") -> None:
@@ -24,13 +24,13 @@ class _File:
         self.descriptor: int | None = None
 
     def open(self) -> int:
-        """A descriptor of the caller's own."""
+        """The descriptor, which is closed with the last reference to this object."""
         if self.descriptor is None:
             self.descriptor = _anonymous_file()
             if self.content:
                 os.pwrite(self.descriptor, self.content, 0)
                 self.content = b""
-        return os.dup(self.descriptor)
+        return self.descriptor
 
     def read(self) -> bytes:
         if self.descriptor is None:
@@ -49,7 +49,7 @@ def _anonymous_file() -> int:
         return os.dup(file.fileno())
 
 
-_Tree = dict[str, "_File | _Tree"]
+_Tree = dict[str, "MemoryFile | _Tree"]
 
 
 class MemoryFolder:
@@ -83,7 +83,7 @@ class MemoryPath(PurePosixPath):
             tree = below
         return tree
 
-    def _found(self) -> _File | _Tree | None:
+    def _found(self) -> MemoryFile | _Tree | None:
         if len(self.parts) == 2:
             return MemoryFolder.named(self.parts[1]).tree
         try:
@@ -91,10 +91,10 @@ class MemoryPath(PurePosixPath):
         except FileNotFoundError:
             return None
 
-    def _file(self) -> _File:
+    def _file(self) -> MemoryFile:
         """Raises: FileNotFoundError."""
         found = self._found()
-        if not isinstance(found, _File):
+        if not isinstance(found, MemoryFile):
             raise FileNotFoundError(2, os.strerror(2), str(self))
         return found
 
@@ -125,7 +125,7 @@ class MemoryPath(PurePosixPath):
         tree.setdefault(self.name, {})
 
     def touch(self) -> None:
-        self._parent_tree().setdefault(self.name, _File())
+        self._parent_tree().setdefault(self.name, MemoryFile())
 
     def unlink(self, *, missing_ok: bool = False) -> None:
         if not missing_ok:
@@ -153,20 +153,19 @@ class MemoryPath(PurePosixPath):
         return self.read_bytes().decode()
 
     def write_bytes(self, content: bytes) -> None:
-        self._parent_tree()[self.name] = _File(content)
+        self._parent_tree()[self.name] = MemoryFile(content)
 
-    def open_descriptor(self) -> int:
-        """To read and write; the file is made where there is none."""
-        tree = self._parent_tree()
-        found = tree.setdefault(self.name, _File())
+    def found_or_made(self) -> MemoryFile:
+        """The file, which is made where there is none."""
+        found = self._parent_tree().setdefault(self.name, MemoryFile())
         if isinstance(found, dict):
             raise IsADirectoryError(21, os.strerror(21), str(self))
-        return found.open()
+        return found
 
     def open_new(self) -> BinaryIO:
         """To write; what was there is gone."""
-        file = self._parent_tree()[self.name] = _File()
-        return os.fdopen(file.open(), "wb")
+        file = self._parent_tree()[self.name] = MemoryFile()
+        return os.fdopen(os.dup(file.open()), "wb")
 
 
 AnyPath = Path | MemoryPath

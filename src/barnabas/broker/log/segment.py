@@ -27,7 +27,7 @@ from barnabas.broker.log.damage import (
     find_good_batch,
     offsets_of_last,
 )
-from barnabas.broker.log.files import DISK, open_descriptor
+from barnabas.broker.log.files import DISK, OpenFile
 from barnabas.broker.log.index import OffsetIndex, TimeIndex
 from barnabas.broker.log.memory_files import AnyPath
 from barnabas.errors import CorruptBatchError
@@ -87,7 +87,8 @@ class Segment:
         self.base_offset = base_offset
         self.path = directory / f"{base_offset:020d}.log"
         self._index_interval_bytes = index_interval_bytes
-        self._descriptor = open_descriptor(self.path)
+        self._file = OpenFile(self.path)
+        self._descriptor = self._file.descriptor
         self.size = os.fstat(self._descriptor).st_size
         self.index = OffsetIndex(base_offset)
         self.time_index = TimeIndex(base_offset)
@@ -170,10 +171,9 @@ class Segment:
         self.time_index_path.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """May be called twice: another file may have the number of the descriptor by then."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        """May be called twice."""
+        self._file.close()
+        self._descriptor = -1
 
     def delete(self) -> None:
         self.remove_index_files()

@@ -177,13 +177,20 @@ def reassigned(
     return _completed(_led(begun, before, alive), alive)
 
 
-def reassignment_cancelled(before: PartitionRegistration, alive: Container[int]) -> PartitionRegistration:
-    """Raises: NoReassignmentInProgressError, InvalidReplicaAssignmentError."""
+def reassignment_cancelled(
+    before: PartitionRegistration, alive: Container[int], *, may_be_unclean: bool = False
+) -> PartitionRegistration:
+    """With `may_be_unclean` the first of the old replicas will do where none of them is in sync.
+
+    Raises: NoReassignmentInProgressError, InvalidReplicaAssignmentError.
+    """
     if not before.is_being_reassigned:
         raise NoReassignmentInProgressError
     in_sync = _without(before.in_sync, before.adding)
-    if before.in_sync and not in_sync:
-        raise InvalidReplicaAssignmentError("it would require an unclean leader election.")
+    if not in_sync:
+        if not may_be_unclean:
+            raise InvalidReplicaAssignmentError("it would require an unclean leader election.")
+        in_sync = before.original_replicas[:1]
     after = replace(before, replicas=before.original_replicas, in_sync=in_sync, adding=(), removing=())
     return _led(after, before, alive)
 

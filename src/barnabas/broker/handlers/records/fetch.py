@@ -226,7 +226,9 @@ def _nearer_replica(
     if cluster.settings.get("replica.selector.class").value != RACK_AWARE_SELECTOR:
         return None
     log = partition.log
-    if cluster.nodes[call.node].rack == request.rack_id or asked.fetch_offset < log.log_start_offset:
+    if cluster.nodes[call.node].rack == request.rack_id or not (
+        log.log_start_offset <= asked.fetch_offset <= log.log_end_offset
+    ):
         return None
     for node_id in sorted(replicas.lockstep):
         if cluster.nodes[node_id].rack == request.rack_id:
