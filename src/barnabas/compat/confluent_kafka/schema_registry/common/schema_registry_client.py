@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from barnabas.chance import chance
 from barnabas.compat.confluent_kafka.schema_registry.common._json_parts import (
@@ -66,6 +66,9 @@ __all__ = [
     "is_success",
     "normalize_identity_pool",
 ]
+
+# The original has it here.
+T = TypeVar("T")
 
 VALID_AUTH_PROVIDERS = ["URL", "USER_INFO"]
 
