@@ -1,7 +1,7 @@
-"""Work that is written once for plain calls and for asyncio: a generator yields what is to be done, is sent
-what came of it, and returns what all of it was for.
+"""Code that is written once for plain calls and for asyncio. A generator yields each task, receives
+the task's result, and returns the result of the whole.
 
-Knows nothing of what is to be done, nor of event loops.
+Knows nothing of the tasks, nor of event loops.
 """
 
 from __future__ import annotations
@@ -18,8 +18,11 @@ def waited(
     do: Callable[[Task], Any],
     thrown_in: type[BaseException] = Exception,
 ) -> T:
-    """`do` does what the work yields. `thrown_in`: which of the errors that `do` raises are thrown into the
-    work; others end it. Raises: those, and what the work raises."""
+    """Calls `do` with each task that `work` yields, and returns what `work` returns. `thrown_in`: the
+    errors of `do` that are thrown into `work`; all others are raised here.
+
+    Raises: what `do` or `work` raises.
+    """
     try:
         task = next(work)
         while True:
@@ -38,7 +41,7 @@ async def awaited(
     do: Callable[[Task], Awaitable[Any]],
     thrown_in: type[BaseException] = Exception,
 ) -> T:
-    """`waited`, where what `do` gives has to be awaited."""
+    """As `waited`; awaits what `do` returns."""
     try:
         task = next(work)
         while True:

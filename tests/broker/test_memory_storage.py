@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
+from contextlib import AsyncExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -81,21 +82,23 @@ def test_a_log_in_memory_holds_one_descriptor_as_one_on_a_disk_does() -> None:
     async def scenario() -> None:
         broker = Broker(storage="memory")
         await broker.start()
-        client = await Client.connect(broker)
-        before = open_descriptors()
-        await client.create_topic("t", partitions=2_000)
-        assert open_descriptors() - before <= 2_000
-        for partition in range(0, 2_000, 20):
-            assert (await client.produce("t", batch_of(values("a")), partition=partition)).error_code == 0
-        assert open_descriptors() - before <= 2_000
-        client.connection.close()
-        await broker.stop()
-        await broker.start()
-        client = await Client.connect(broker)
-        assert open_descriptors() - before <= 2_000
-        assert (await client.fetch("t", 0)).high_watermark == 1
-        client.connection.close()
-        await broker.stop()
+        async with AsyncExitStack() as ends:
+            ends.push_async_callback(broker.stop)
+            client = await Client.connect(broker)
+            with closing(client.connection):
+                before = open_descriptors()
+                await client.create_topic("t", partitions=2_000)
+                assert open_descriptors() - before <= 2_000
+                for partition in range(0, 2_000, 20):
+                    batch = batch_of(values("a"))
+                    assert (await client.produce("t", batch, partition=partition)).error_code == 0
+                assert open_descriptors() - before <= 2_000
+            await broker.stop()
+            await broker.start()
+            client = await Client.connect(broker)
+            with closing(client.connection):
+                assert open_descriptors() - before <= 2_000
+                assert (await client.fetch("t", 0)).high_watermark == 1
 
     asyncio.run(scenario())
 
@@ -108,11 +111,10 @@ def test_a_file_in_memory_stays_for_who_holds_it_open_when_it_is_deleted_or_repl
     path.unlink()
     assert os.pread(file.descriptor, 3, 0) == b"one"
     path.write_bytes(b"two")
-    other = OpenFile(path)
-    file.close()
-    file.close()
-    assert os.pread(other.descriptor, 3, 0) == b"two"
-    other.close()
+    with closing(OpenFile(path)) as other:
+        file.close()
+        file.close()
+        assert os.pread(other.descriptor, 3, 0) == b"two"
     assert path.read_bytes() == b"two"
 
 

@@ -1,4 +1,4 @@
-"""`barnabas.both_ways`: what a generator asks for is done, awaited or not, and it is told what came of it."""
+"""`barnabas.both_ways`: a generator's tasks are done, awaited or not, and it receives their results."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_work_that_has_nothing_done_gives_its_result_at_once() -> None:
     assert both(work, str) == 7
 
 
-def test_work_is_told_the_errors_that_are_for_it_and_may_go_on() -> None:
+def test_errors_of_the_given_types_are_thrown_into_the_work_which_may_go_on() -> None:
     def fails(task: Any) -> Any:
         if task == "bad":
             raise LookupError(task)
@@ -54,7 +54,7 @@ def test_work_is_told_the_errors_that_are_for_it_and_may_go_on() -> None:
     assert both(work, fails, LookupError) == "after bad"
 
 
-def test_other_errors_end_the_work_without_its_being_told() -> None:
+def test_other_errors_are_raised_and_not_thrown_into_the_work() -> None:
     told: list[BaseException] = []
 
     def fails(_task: Any) -> Any:

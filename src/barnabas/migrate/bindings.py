@@ -25,7 +25,6 @@ PACKAGES = ("kafka", "pykafka", "confluent_kafka", "mapr_streams_python")
 _FACADES = "barnabas.compat."
 _NOTHING: Values = frozenset()
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 @dataclass(frozen=True)

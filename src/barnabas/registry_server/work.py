@@ -2,7 +2,7 @@
 
 A decision is a coroutine that looks at the state, on the loop, which owns that. What may take long it awaits
 by `done`, and it awaits nothing else. `walk` takes it forward: it has each call done by a thread, and gives
-the decision what came of it. So threads see texts only, never the state.
+the result to the decision. So threads see texts only, never the state.
 
 Owns what is known. Knows nothing of threads, nor of schemas.
 """
@@ -53,7 +53,7 @@ class SlowCalls:
             self._known[call] = None, error
 
     def resume(self, decision: Decision[object], call: SlowCall) -> SlowCall:
-        """Gives a decision what came of `call`, which it awaits. Answers which one it awaits next.
+        """Gives a decision the result of `call`, which it awaits. Returns the call that it awaits next.
 
         Raises: StopIteration with what was decided, and what `decision` raises.
         """

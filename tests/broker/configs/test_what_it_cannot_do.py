@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +58,8 @@ async def telemetry_is_offered_only_with_a_subscription(client: Client) -> None:
     assert not apis & await offered(client)
     assert await change(client, CLIENT_METRICS, "all", "metrics", "*") == ("NONE", None)
     other = await client.another()
-    assert apis <= await offered(other)
-    other.connection.close()
+    with closing(other.connection):
+        assert apis <= await offered(other)
 
 
 async def voters_cannot_be_added_or_removed(client: Client) -> None:
@@ -103,10 +104,12 @@ async def limits_are_kept_that_change_nothing(client: Client) -> None:
     assert await change(client, BROKER, "1", "cordoned.log.dirs", "*") == ("NONE", None)
     assert await change(client, BROKER, "1", "max.connection.creation.rate", "1") == ("NONE", None)
     await client.create_topic(f"cordoned-{uuid.uuid4().hex[:6]}")
-    others = [await client.another() for _ in range(20)]
-    for other in others:
-        await offered(other)
-        other.connection.close()
+    with ExitStack() as ends:
+        others = [await client.another() for _ in range(20)]
+        for other in others:
+            ends.enter_context(closing(other.connection))
+        for other in others:
+            await offered(other)
 
 
 TRIES: dict[str, Try] = {

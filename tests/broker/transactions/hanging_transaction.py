@@ -25,7 +25,7 @@ async def _error_code(client: KafkaClient, partition: TopicPartition, request: P
     leader = client.metadata.leader(partition)
     if leader < 0:
         return ErrorCode.LEADER_NOT_AVAILABLE
-    # From version 12 on a broker has the coordinator told of it.
+    # From version 12 on, the broker adds the partition to the transaction at the coordinator (KIP-890).
     answer = await client.send(leader, request, 5_000, max_version=11)
     [[written]] = [topic.partition_responses for topic in answer.responses]
     assert written.error_code in {ErrorCode.NONE, *MOVED_LEADER}, written

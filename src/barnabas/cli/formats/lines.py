@@ -10,7 +10,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import barnabas
 from barnabas.cli.formats.options import (
@@ -34,12 +34,6 @@ if TYPE_CHECKING:
 
 OnError = Literal["stop", "skip", "hex"]
 ON_ERROR: tuple[OnError, ...] = ("stop", "skip", "hex")
-
-
-class SideFormat(Protocol):
-    """What reads keys or values of one topic."""
-
-    def read(self, records: Sequence[Record], data: Sequence[bytes | None]) -> list[Part]: ...
 
 
 class PlainSide:

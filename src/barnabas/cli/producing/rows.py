@@ -19,8 +19,6 @@ from barnabas.cli.producing.json_records import JsonRecord
 from barnabas.errors import MissingExtraError, SerializationError
 
 SUFFIXES = (".csv", ".parquet")
-# As `consume --output` writes them; the others are Kafka's to choose.
-_OF_A_RECORD = ("key", "value", "headers", "partition", "timestamp", "topic", "offset")
 _ROWS_TOGETHER = 10_000
 
 

@@ -120,7 +120,7 @@ def _building(specs: list[SerdeSpec], conf: dict[str, Any], close_names: Sequenc
         try:
             yield from _closing(built, close_names)
         except Exception:
-            # The failure itself is what the caller is told.
+            # The caller gets the failure itself.
             log.warning("Failed to close serdes of a client that was not created", exc_info=True)
         raise
     return serdes, built, intersect_leftovers(conf, leftovers)

@@ -1,7 +1,7 @@
 """How many members the groups of a list have.
 
-The list of groups does not tell, and a cluster may have thousands of them: coordinators are asked for those
-that are shown. Owns what they said, with its age, and the task that asks.
+ListGroups has no members, and a cluster may have thousands of groups: coordinators are asked for those that
+are shown. Owns the answers with their age, and the task that asks.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class MemberCounts:
             by_way[way_of(group)].append(group.group_id)
         found: dict[str, tuple[float, int]] = {}
         for way, group_ids in by_way.items():
-            # A coordinator that does not tell leaves a gap in the list; the group's own page says why.
+            # Without an answer the list has no number; the group's own page has the error.
             with contextlib.suppress(BarnabasError):
                 described = await succeeded(describe(self._admin, way, group_ids))
                 found |= {group_id: (now, len(group.members)) for group_id, group in described.items()}

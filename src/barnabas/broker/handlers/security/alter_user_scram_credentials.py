@@ -23,7 +23,6 @@ from barnabas.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsResponse,
 )
 
-Deletion = AlterUserScramCredentialsRequest.ScramCredentialDeletion
 Upsertion = AlterUserScramCredentialsRequest.ScramCredentialUpsertion
 Result = AlterUserScramCredentialsResponse.AlterUserScramCredentialsResult
 Changes = dict[UserAndMechanism, ScramCredential | None]

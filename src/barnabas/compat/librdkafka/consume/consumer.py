@@ -20,12 +20,12 @@ from barnabas.compat.librdkafka.cluster.metadata import cluster_id, list_topics
 from barnabas.compat.librdkafka.config.configuration import Configuration
 from barnabas.compat.librdkafka.config.consumer_setup import ConsumerSetup
 from barnabas.compat.librdkafka.consume.consumer_arguments import (
-    _name,
     checked_partitions,
     committable,
     error_with,
     invalid_argument,
     key_of,
+    name_of,
     offset_after,
     offsets_to_assign,
     partition_made,
@@ -221,7 +221,7 @@ class Consumer(MessagePoller):
         _refuse_if_eager(session)
         for partition in wanted:
             if partition in session.assignment:
-                text = f"{_name(partition)} is already part of the current assignment"
+                text = f"{name_of(partition)} is already part of the current assignment"
                 raise KafkaException(KafkaError(KafkaError._CONFLICT, text))
         session.incremental_assign(wanted)
 
@@ -235,7 +235,7 @@ class Consumer(MessagePoller):
             raise KafkaException(KafkaError(KafkaError._INVALID_ARG, "Can't subtract from empty assignment"))
         for partition in unwanted:
             if partition not in session.assignment and not session.is_closing:
-                text = f"{_name(partition)} can't be unassigned since it is not in the current assignment"
+                text = f"{name_of(partition)} can't be unassigned since it is not in the current assignment"
                 raise KafkaException(KafkaError(KafkaError._INVALID_ARG, text))
         session.unassign(unwanted)
 
@@ -275,7 +275,7 @@ class Consumer(MessagePoller):
         if partition.offset == OFFSET_STORED:
             raise invalid_argument(what)
         self._run(what, partial(session.seek, key, partition.offset))
-        self._debug("topic", "CONSUMER", APPLICATION, f"Seek {_name(key)} to offset {partition.offset}")
+        self._debug("topic", "CONSUMER", APPLICATION, f"Seek {name_of(key)} to offset {partition.offset}")
 
     @c_arguments("O")
     def pause(self, partitions: list[TopicPartition]) -> None:

@@ -37,7 +37,7 @@ def key_of(partition: TopicPartition) -> Partition:
     return Partition(partition.topic, partition.partition)
 
 
-def _name(partition: Partition) -> str:
+def name_of(partition: Partition) -> str:
     return f"{partition.topic} [{partition.partition}]"
 
 
@@ -58,9 +58,9 @@ def offsets_to_assign(partitions: object, what: str | None) -> dict[Partition, A
         key, offset = key_of(partition), partition.offset
         reason = None
         if key in wanted:
-            reason = f"Duplicate {_name(key)} in input list"
+            reason = f"Duplicate {name_of(key)} in input list"
         elif offset < 0 and offset not in LOWEST_LOGICAL_OFFSETS and offset > OFFSET_TAIL_BASE:
-            reason = f"{_name(key)} has invalid start offset {offset}"
+            reason = f"{name_of(key)} has invalid start offset {offset}"
         if reason is not None:
             if what is not None:
                 raise invalid_argument(what)

@@ -27,8 +27,8 @@ MOST_TOPIC_CHARTS = 12
 
 @frozen
 class ListedGroup:
-    """`members`: None while its coordinator does not tell. `seconds`: the lag in time, as the ends of its
-    topics tell it."""
+    """`members`: None while its coordinator has not answered. `seconds`: the lag in time, estimated from the
+    ends of its topics."""
 
     summary: GroupSummary
     members: int | None

@@ -180,7 +180,7 @@ def what_a_share_consumers_throttle_cb_raises_comes_out_of_the_call_that_serves_
 
 
 class _Holding:
-    """A callback of statistics that keeps its poll until it is told to go on.
+    """A callback of statistics that blocks its poll until `goes_on` is set.
 
     The original divides a wait into waits of 200 ms. Between two of them it lets other threads in, and on a
     busy machine that lasts long enough for some calls. While a callback runs it lets nobody in.
