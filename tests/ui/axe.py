@@ -9,21 +9,36 @@ from selenium.webdriver import Chrome
 
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
-# Rules that are not for this page, with the reason.
-LEFT_OUT: dict[str, str] = {}
+# Rules that colours decide. They take most of the time, and a theme changes nothing else.
+COLOURS = ("color-contrast", "link-in-text-block")
 
 
-def faults_of(browser: Chrome, address: str, unfolded: str = "details") -> list[str]:
-    """`unfolded`: selects what is unfolded first, so that it is judged as well."""
+def faults_of(
+    browser: Chrome, address: str, *, unfolded: str = "details", without: tuple[str, ...] = ()
+) -> list[str]:
+    """What all rules find on a page, or all but some.
+
+    `unfolded` selects what is unfolded first, so that it is judged as well.
+    """
     browser.get(address)
     browser.execute_script(
         "document.querySelectorAll(arguments[0]).forEach(each => each.open = true)", unfolded
     )
     browser.execute_script(AXE)
+    return _found(browser, {"type": "tag", "values": RULES}, without)
+
+
+def faults_of_colours(browser: Chrome, theme: str) -> list[str]:
+    """What the page that is open, and was judged, shows wrong in another theme."""
+    browser.execute_script("document.documentElement.dataset.theme = arguments[0]", theme)
+    return _found(browser, {"type": "rule", "values": COLOURS})
+
+
+def _found(browser: Chrome, rules: dict[str, Any], without: tuple[str, ...] = ()) -> list[str]:
     options = {
-        "runOnly": {"type": "tag", "values": list(RULES)},
+        "runOnly": rules,
         "resultTypes": ["violations"],
-        "rules": {rule: {"enabled": False} for rule in LEFT_OUT},
+        "rules": {rule: {"enabled": False} for rule in without},
     }
     found: dict[str, Any] = browser.execute_async_script(
         "const done = arguments[1];"
