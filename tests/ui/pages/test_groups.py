@@ -89,6 +89,8 @@ def test_the_list_has_the_number_of_members_of_each_group(
         assert cells(page.get("/groups", params={"q": idle}).text, idle)[2:4] == ["Empty", "0"]
 
 
+# Kafka's coordinator cannot be made to answer with an error.
+@pytest.mark.parametrize("broker", ["embedded"], indirect=True)
 def test_members_of_a_group_whose_coordinator_is_silent_are_left_out_of_the_list(
     open_page: OpenPage, written: Written, embedded_broker: EmbeddedBroker, eventually: Any
 ) -> None:
