@@ -22,4 +22,7 @@ def start_chromium(profile: Path) -> webdriver.Chrome:
     ):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    return webdriver.Chrome(options, webdriver.ChromeService("/usr/bin/chromedriver"))
+    driver = webdriver.Chrome(options, webdriver.ChromeService("/usr/bin/chromedriver"))
+    # The 30 s that there are else are too few for axe on a page while other processes are busy.
+    driver.set_script_timeout(240)
+    return driver

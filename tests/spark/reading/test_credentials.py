@@ -102,7 +102,10 @@ def test_a_stream_goes_on_when_its_password_is_another_one(
                 admin.alter_user_scram_credentials(
                     [ScramUpsertion("admin", ScramMechanism.SCRAM_SHA_256, password)]
                 )
-            secret.write_text(password)
+            # In one step, so that no client that is made meanwhile reads half of it.
+            another = tmp_path / "another password"
+            another.write_text(password)
+            another.replace(secret)
             # Which ends all connections that were made with the old one.
             for node in secured.nodes.values():
                 node.stop()
