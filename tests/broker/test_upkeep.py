@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.waiting import NEVER_MS
 
 from barnabas import _kernel
 from barnabas.clock import now_ms
+from barnabas.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from barnabas.protocol.messages.list_groups import ListGroupsRequest
 
 from .conftest import batch_of, values
@@ -23,6 +25,7 @@ QUICK = {
     "log.flush.offset.checkpoint.interval.ms": "50",
     "offsets.retention.check.interval.ms": "50",
 }
+BROKER_RESOURCE = 4
 Eventually = Callable[..., Any]
 
 
@@ -61,6 +64,27 @@ def test_closed_segments_are_compacted(tmp_path: Path, eventually_async: Eventua
         assert [record.value for record in _kernel.RecordReader("t", 0, data, fetch_offset=199)] == [b"199"]
 
     run(tmp_path, scenario, config=QUICK)
+
+
+def test_a_shorter_time_between_two_rounds_holds_at_once(
+    tmp_path: Path, eventually_async: Eventually
+) -> None:
+    async def scenario(client: Client) -> None:
+        await client.create_topic("t", cleanup_policy="compact", internal_segment_bytes="2000")
+        for index in range(200):
+            await client.produce("t", batch_of([(b"key", b"%d" % index)], timestamp=recent()))
+        change = IncrementalAlterConfigsRequest.AlterableConfig("log.cleaner.backoff.ms", 0, "50")
+        of_all = IncrementalAlterConfigsRequest.AlterConfigsResource(BROKER_RESOURCE, "", [change])
+        answer = await client.send(IncrementalAlterConfigsRequest([of_all]))
+        assert answer.responses[0].error_code == 0
+
+        async def compacted() -> bool:
+            data = bytes((await client.fetch("t", 0)).records or b"")
+            return next(iter(_kernel.RecordReader("t", 0, data))).offset > 100
+
+        await eventually_async(compacted)
+
+    run(tmp_path, scenario, config={"log.cleaner.backoff.ms": str(NEVER_MS)})
 
 
 def test_ended_segments_reach_the_disk_and_the_recovery_point_follows(

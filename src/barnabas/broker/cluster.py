@@ -70,6 +70,8 @@ class Cluster:
         self.on_broker_settings_changed: list[Callable[[int | None, Set[str]], None]] = []
         """Called with the node whose settings were changed, or None for all, and with the names of those
         that it had before or has now."""
+        self.on_min_in_sync_changed: list[Callable[[Topic], None]] = []
+        """Called with each topic that may have another min.insync.replicas, before it goes by that."""
         self.on_deleted: list[Callable[[str], None]] = []
         """Called with the name of each topic that was deleted."""
         self.nodes = {
@@ -340,6 +342,8 @@ class Cluster:
                 self.node_logs.delete(partition)
 
         topic.partitions.extend(partitions)
+        # The broker's may have changed while the partitions were made.
+        topic.apply_settings()
         self._register(topic)
         self.metadata.keep(f"create topic {topic.name}", undo)
 
@@ -390,7 +394,7 @@ class Cluster:
         """Puts checked settings in the place of the topic's own. Raises: KafkaStorageError."""
         before = dict(topic.own_settings)
         self._change(topic.own_settings, own_settings, before, f"topic {topic.name}")
-        topic.apply_settings()
+        self._apply_settings(topic, before, own_settings)
 
     async def change_broker_settings(self, node_id: int | None, settings: dict[str, str]) -> None:
         """Puts checked settings in the place of a node's dynamic ones, or of those of all nodes at once. All
@@ -408,9 +412,16 @@ class Cluster:
         before = dict(kept)
         self._change(kept, settings, before, whose)
         async for topic in in_turns(list(self.topics.values())):
-            topic.apply_settings()
+            self._apply_settings(topic, before, settings)
         for notify in self.on_broker_settings_changed:
             notify(node_id, before.keys() | settings.keys())
+
+    def _apply_settings(self, topic: Topic, before: Mapping[str, str], settings: Mapping[str, str]) -> None:
+        """`before`, `settings`: its own or the broker's, as they were and are."""
+        if before.get(MIN_IN_SYNC) != settings.get(MIN_IN_SYNC):
+            for notify in self.on_min_in_sync_changed:
+                notify(topic)
+        topic.apply_settings()
 
     def _change(self, kept: dict[str, str], new: dict[str, str], before: dict[str, str], whose: str) -> None:
         def put(settings: dict[str, str]) -> None:

@@ -7,6 +7,7 @@ registration is `registration`'s, how logs follow is `replica_logs`'s.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Sequence
 
@@ -26,10 +27,11 @@ from barnabas.broker.replication.registration import (
     with_preferred_leader,
     without_node,
 )
-from barnabas.broker.topic import Partition
+from barnabas.broker.topic import Partition, Topic
 from barnabas.broker_errors import (
     BrokerIdNotRegisteredError,
     ElectionNotNeededError,
+    EligibleLeadersNotAvailableError,
     InvalidReplicaAssignmentError,
     InvalidReplicationFactorError,
     KafkaStorageError,
@@ -51,6 +53,7 @@ class Controller:
         self.on_led: list[Callable[[Partition], None]] = []
         """Called with each partition that has got another leader."""
         cluster.on_replica_failed = self._replica_failed
+        cluster.on_min_in_sync_changed.append(self._forget_eligible)
 
     def close(self) -> None:
         for task in self._catching_up.values():
@@ -141,8 +144,12 @@ class Controller:
         """Without eligible leaders, those that there are count no more."""
         if not self._has_eligible_leaders:
             for topic in self._cluster.topics.values():
-                for partition in topic.partitions:
-                    self._apply(partition, partition.registration.without_eligible())
+                self._forget_eligible(topic)
+
+    def _forget_eligible(self, topic: Topic) -> None:
+        """By another min.insync.replicas more may be acknowledged than they have."""
+        for partition in topic.partitions:
+            self._apply(partition, partition.registration.without_eligible())
         self.save()
 
     @property
@@ -207,6 +214,15 @@ class Controller:
                     continue
         self.save()
 
+    def elect_unclean(self) -> None:
+        """Elects leaders where there are none, and unclean.leader.election.enable was switched on since."""
+        for topic in self._cluster.topics.values():
+            for partition in topic.partitions:
+                if partition.registration.leader == NO_LEADER and _may_be_unclean(partition):
+                    with contextlib.suppress(EligibleLeadersNotAvailableError):
+                        self.elect_any(partition)
+        self.save()
+
     # Carrying out
 
     def save(self) -> None:
@@ -259,8 +275,13 @@ class Controller:
 
     def _lose(self, partition: Partition, node_id: int) -> None:
         """A replica is not in sync any more."""
-        min_in_sync = self._min_in_sync(partition)
-        after = without_node(partition.registration, node_id, self._cluster.alive, min_in_sync)
+        after = without_node(
+            partition.registration,
+            node_id,
+            self._cluster.alive,
+            self._min_in_sync(partition),
+            may_be_unclean=_may_be_unclean(partition),
+        )
         self._apply(partition, after)
 
     def _replica_failed(self, partition: Partition, node_id: int) -> None:

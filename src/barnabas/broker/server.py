@@ -55,6 +55,7 @@ from barnabas.broker.streams_groups.coordinator import StreamsGroupCoordinator
 from barnabas.broker.topics.topic_changes import TopicChanges
 from barnabas.broker.transactions.transaction_manager import TransactionManager
 from barnabas.broker.transactions.transaction_store import TransactionStore
+from barnabas.broker.upkeep import Upkeep
 from barnabas.broker_errors import InvalidConfigError, UnknownTopicIdError
 from barnabas.errors import ClosedError, MisuseError
 from barnabas.net.server import CutShort, DisconnectError, KafkaServer
@@ -137,7 +138,7 @@ class Broker:
         self._nodes: dict[int, BrokerNode] = {}
         self._directory: DataDirectory | None = None
         self._parts: BrokerParts | None = None
-        self._tasks: list[asyncio.Task[None]] = []
+        self._upkeep: Upkeep | None = None
         self._faults: FaultInjector | None = None
 
     def _folder(self, data_dir: Path | str | None, storage: Storage) -> AnyPath:
@@ -306,12 +307,9 @@ class Broker:
         """Hangs up, flushes and closes the log. Does nothing if the broker does not run."""
         if self._parts is None or self._directory is None:
             return
-        for task in self._tasks:
-            task.cancel()
-        for task in self._tasks:
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
-        self._tasks.clear()
+        if self._upkeep is not None:
+            await self._upkeep.stop()
+            self._upkeep = None
         for node in self._nodes.values():
             await node.hang_up()
         await self._parts.topic_changes.close()
@@ -347,6 +345,10 @@ class Broker:
 
     def _settings_changed(self, node_id: int | None, names: Set[str]) -> None:
         """`names`: of all that was set before or is now, as a file may have changed that keeps its name."""
+        if self._upkeep is not None:
+            self._upkeep.intervals_changed()
+        for limits in self._limits.values():
+            limits.seat()
         for (of_node, listener), door in self._doors.items():
             prefixes = (f"listener.name.{listener.lower()}.", "ssl.", "sasl.")
             if node_id in (None, of_node) and any(name.startswith(prefixes) for name in names):
@@ -429,6 +431,9 @@ class Broker:
             if cluster.settings.flag("auto.leader.rebalance.enable"):
                 parts.controller.elect_all_preferred()
 
+        async def elect_unclean() -> None:
+            parts.controller.elect_unclean()
+
         async def shrink_in_sync() -> None:
             parts.controller.shrink_in_sync()
 
@@ -477,20 +482,10 @@ class Broker:
             # As often as Kafka looks.
             (lambda: max(1, number("replica.lag.time.max.ms") // 2), shrink_in_sync),
             (every("leader.imbalance.check.interval.seconds", 1000), elect_preferred),
+            (every("unclean.leader.election.interval.ms"), elect_unclean),
             (every("transaction.abort.timed.out.transaction.cleanup.interval.ms"), abort_timed_out),
             (every("transaction.remove.expired.transaction.cleanup.interval.ms"), forget_unused),
         ]
-        self._tasks = [
-            background.start(_repeat(interval_ms, job), what="upkeep of the log") for interval_ms, job in jobs
-        ]
-
-
-async def _repeat(interval_ms: Callable[[], float], job: Callable[[], Awaitable[None]]) -> None:
-    while True:
-        await asyncio.sleep(interval_ms() / 1000)
-        try:
-            await job()
-        except OSError as error:
-            logger.error("upkeep failed, to be tried again: %s", error)
-        except Exception:
-            logger.exception("upkeep failed, to be tried again")
+        self._upkeep = Upkeep()
+        for interval_ms, job in jobs:
+            self._upkeep.start(interval_ms, job)

@@ -125,6 +125,9 @@ class Topic:
         for partition in self.partitions:
             for log in (partition.log,) if partition.replicas is None else partition.replicas.logs.values():
                 log.settings = settings
+            # As many in sync as there are may be enough now, for those that wait, or too few.
+            partition.hold()
+            partition.wake()
 
     @property
     def is_internal(self) -> bool:

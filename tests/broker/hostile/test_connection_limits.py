@@ -85,6 +85,19 @@ def test_one_connection_too_many_of_all_or_of_a_listener_waits_for_a_place(name:
             assert read_frame(third)[:4] == b"\0\0\0\1"
 
 
+def test_who_waits_for_a_place_has_one_once_more_connections_are_allowed() -> None:
+    with EmbeddedBroker() as broker, Admin(broker.bootstrap) as admin:
+        of_all = ConfigResource(ResourceType.BROKER, "")
+        assert admin.describe_cluster().nodes
+        # As many as there are.
+        admin.alter_configs({of_all: {"max.connections": "1"}})
+        with connected(broker.port) as waiting:
+            waiting.sendall(ASK)
+            admin.alter_configs({of_all: {"max.connections": "2"}})
+            waiting.settimeout(PATIENCE_SECONDS)
+            assert read_frame(waiting)[:4] == b"\0\0\0\1"
+
+
 def test_overrides_name_addresses_of_both_kinds() -> None:
     assert overrides_of("127.0.0.1:200, [::1]:0") == {"127.0.0.1": 200, "::1": 0}
     assert overrides_of("10.0.0.1:-1") == {"10.0.0.1": -1}

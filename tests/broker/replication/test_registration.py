@@ -111,6 +111,15 @@ def test_an_unclean_election_takes_any_that_lives() -> None:
         with_any_leader(unclean, {2})
 
 
+@pytest.mark.parametrize("min_in_sync", [1, None])
+def test_where_elections_may_be_unclean_any_that_lives_leads_at_once(min_in_sync: int | None) -> None:
+    before = gone(new_partition([1, 2], ALL), 2)
+    after = without_node(before, 1, {2}, min_in_sync, may_be_unclean=True)
+    assert (after.leader, after.in_sync, after.eligible) == (2, (2,), ())
+    assert after.leader_epoch == before.leader_epoch + 1
+    assert after.partition_epoch == before.partition_epoch + 1
+
+
 def test_the_preferred_leader_is_elected_if_it_is_in_sync() -> None:
     before = new_partition([1, 2], ALL)
     with pytest.raises(ElectionNotNeededError):

@@ -30,6 +30,8 @@ CONFIG = {
     "broker.session.timeout.ms": "3000",
     # Leaders move when the tests say so.
     "auto.leader.rebalance.enable": "false",
+    # Where unclean elections were switched on.
+    "unclean.leader.election.interval.ms": "500",
 }
 EARLIEST = -2
 GROUP, TRANSACTION = 0, 1
@@ -127,11 +129,182 @@ def test_a_partition_that_only_a_node_that_is_away_has_gets_a_leader_as_on_kafka
         await three.tell_reassigned(third, None)
         three.start(first)
         await three.until_replicas(third, [second])
-        await three.until_known(third, leader=second, in_sync=[second])
-        await three.until_known(second, leader=second, in_sync=[second])
+        await three.until_all_know(third, second, leader=second, in_sync=[second], epoch=3)
         await three.tell_partition(third)
         await three.tell_produced(second, "b")
         three.tell(await three.texts(second))
+
+    compare(both, topic(), scenario)
+
+
+def test_replicas_leave_those_in_sync_and_come_back_as_on_kafka(
+    both: tuple[Cluster, Cluster], topic: Callable[[], str]
+) -> None:
+    async def scenario(three: ThreeNodes) -> None:
+        first, second, third = three.all
+        await three.create(three.all, min_insync_replicas="3")
+        await three.tell_produced(first, "a")
+        three.stop(second)
+        await three.until_run(first, third)
+        await three.until_all_know(first, third, leader=first, in_sync=[first, third], epoch=0)
+        await three.tell_partition(third)
+        await three.tell_produced(first, "by too few")
+        await three.tell_produced(first, "by the leader alone", acks=1)
+        await three.tell_fetched(first)
+        await three.tell_offset(first, LATEST)
+        await three.set_of_topic(third, "min.insync.replicas", "2")
+        await three.until_taken(first, "by two")
+        await three.tell_partition(third)
+        await three.tell_fetched(first)
+        three.start(second)
+        await three.until_all_know(*three.all, leader=first, in_sync=three.all, epoch=0)
+        await three.tell_partition(second)
+        three.kill(second)
+        await three.tell_produced(first, "waits for who is missed")
+        await three.until_known(first, leader=first, in_sync=[first, third])
+        await three.tell_partition(first)
+        three.start(second)
+        await three.until_all_know(*three.all, leader=first, in_sync=three.all, epoch=0)
+        await three.tell_partition(first)
+        three.tell(await three.texts(first))
+
+    compare(both, topic(), scenario)
+
+
+def test_reassignments_wait_are_cancelled_and_end_as_on_kafka(
+    both: tuple[Cluster, Cluster], topic: Callable[[], str]
+) -> None:
+    async def scenario(three: ThreeNodes) -> None:
+        first, second, third = three.all
+        await three.create([first, third], min_insync_replicas="1")
+        await three.tell_produced(first, "a")
+        await three.tell_reassigned(third, None)
+        three.stop(second)
+        await three.until_run(first, third)
+        for replicas in ([7], [first, first], [], [-1], [first, third]):
+            await three.tell_reassigned(first, replicas)
+            await three.tell_moves(first)
+        await three.tell_reassigned(first, [second, third])
+        await three.tell_moves(first)
+        await three.until_replicas(first, [second, third, first])
+        await three.tell_partition(first)
+        await three.tell_produced(first, "b")
+        await three.tell_reassigned(third, [first, second])
+        await three.tell_moves(third)
+        await three.until_replicas(first, [first, second, third])
+        await three.tell_partition(first)
+        await three.tell_reassigned(third, None)
+        await three.tell_moves(third)
+        await three.until_replicas(first, [first, third])
+        await three.tell_partition(first)
+        await three.tell_reassigned(third, None)
+        await three.tell_reassigned(third, [second, third])
+        three.start(second)
+        await three.until_replicas(third, [second, third])
+        await three.tell_moves(third)
+        await three.until_all_know(third, second, leader=second, in_sync=[second, third], epoch=2)
+        await three.tell_partition(third)
+        await three.tell_produced(second, "c")
+        three.tell(await three.texts(second))
+
+    compare(both, topic(), scenario)
+
+
+async def leave_behind(three: ThreeNodes) -> None:
+    """The second node lacks records that were acknowledged, and the only node that has them has ended."""
+    first, second, third = three.all
+    await three.tell_produced(first, "a")
+    three.stop(second)
+    await three.until_run(first, third)
+    await three.until_all_know(first, third, leader=first, in_sync=[first], epoch=0)
+    for text in ("lost", "lost too"):
+        await three.tell_produced(first, text)
+    # Without the two others the third knows nothing more.
+    three.kill(first)
+    three.start(second)
+    await three.until_run(second, third)
+
+
+async def tell_of_the_lost(three: ThreeNodes, epoch: int) -> None:
+    """What is left of them once the second node leads without them, in an epoch."""
+    first, second, third = three.all
+    await three.until_all_know(second, third, leader=second, in_sync=[second], epoch=epoch)
+    await three.tell_partition(third)
+    await three.tell_fetched(second)
+    await three.tell_offset(second, LATEST)
+    await three.tell_produced(second, "b")
+    await three.tell_ends(second, 0, epoch)
+    three.start(first)
+    await three.until_all_know(*three.all, leader=second, in_sync=[first, second], epoch=epoch)
+    await three.tell_partition(first)
+    await three.tell_ends(second, 0, epoch)
+    for kind in (UNCLEAN, PREFERRED):
+        await three.tell_election(third, kind, 0)
+    await three.until_all_know(*three.all, leader=first, in_sync=[first, second], epoch=epoch + 1)
+    await three.tell_produced(first, "c")
+    await three.tell_ends(first, 0, epoch, epoch + 1)
+    three.tell(await three.texts(first))
+
+
+def test_a_replica_that_is_behind_leads_once_that_is_switched_on_as_on_kafka(
+    both: tuple[Cluster, Cluster], topic: Callable[[], str]
+) -> None:
+    async def scenario(three: ThreeNodes) -> None:
+        first, second, third = three.all
+        await three.create([first, second], min_insync_replicas="1")
+        await leave_behind(three)
+        await three.until_known(third, leader=-1, in_sync=[])
+        await three.until_known(second, leader=-1, in_sync=[])
+        await three.tell_partition(third)
+        await three.tell_election(third, PREFERRED, 0)
+        await three.set_of_topic(third, "unclean.leader.election.enable", "true")
+        await tell_of_the_lost(three, 2)
+
+    compare(both, topic(), scenario)
+
+
+def test_a_replica_that_is_behind_leads_at_once_where_it_may_as_on_kafka(
+    both: tuple[Cluster, Cluster], topic: Callable[[], str]
+) -> None:
+    async def scenario(three: ThreeNodes) -> None:
+        first, second, _ = three.all
+        await three.create([first, second], min_insync_replicas="1", unclean_leader_election_enable="true")
+        await leave_behind(three)
+        await tell_of_the_lost(three, 1)
+
+    compare(both, topic(), scenario)
+
+
+def test_records_that_were_written_before_too_few_were_in_sync_wait_as_on_kafka(
+    both: tuple[Cluster, Cluster], topic: Callable[[], str]
+) -> None:
+    async def scenario(three: ThreeNodes) -> None:
+        first, second, third = three.all
+        await three.create([first, second], min_insync_replicas="2")
+        other = ThreeNodes(three.cluster, three.topic)
+        await other.begin()
+        try:
+            for is_enough_again in (False, True):
+                three.kill(second)
+                # Answers come in the order of requests, on each connection.
+                waiting = asyncio.ensure_future(other.tell_produced(first, f"waits {is_enough_again}"))
+                await three.until_known(first, leader=first, in_sync=[first])
+                await three.tell_partition(third)
+                await three.tell_fetched(first)
+                await three.tell_produced(first, "by too few")
+                assert not waiting.done()
+                if is_enough_again:
+                    await three.set_of_topic(third, "min.insync.replicas", "1")
+                    # Kafka looks whether there are enough when the next records are written.
+                    await three.until_taken(first, "by one")
+                    await waiting
+                    await three.tell_partition(third)
+                three.start(second)
+                await waiting
+                await three.until_all_know(*three.all, leader=first, in_sync=[first, second], epoch=0)
+            three.tell(other.answers, await three.texts(first))
+        finally:
+            other.close()
 
     compare(both, topic(), scenario)
 

@@ -15,6 +15,7 @@ from barnabas.protocol.messages.alter_partition_reassignments import AlterPartit
 from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest
 from barnabas.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from barnabas.protocol.messages.elect_leaders import ElectLeadersRequest
+from barnabas.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from barnabas.protocol.messages.list_offsets import ListOffsetsRequest
 from barnabas.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
@@ -109,6 +110,22 @@ class ThreeNodes(NodeAsker):
             return found.error_code == 0 and found.high_watermark == offset
 
         await wait_for_async(is_so)
+
+    async def until_taken(self, node: int, text: str) -> None:
+        """Until a leader that refused records for want of replicas in sync takes one."""
+
+        async def is_so() -> bool:
+            said = await self.said(node, text)
+            assert said in ("NONE", "NOT_ENOUGH_REPLICAS"), said
+            return said == "NONE"
+
+        await wait_for_async(is_so)
+
+    async def set_of_topic(self, node: int, name: str, value: str) -> None:
+        change = IncrementalAlterConfigsRequest.AlterableConfig(name, 0, value)
+        resource = IncrementalAlterConfigsRequest.AlterConfigsResource(TOPIC_RESOURCE, self.topic, [change])
+        answer = await self.ask(node, IncrementalAlterConfigsRequest([resource]))
+        assert answer.responses[0].error_code == 0, answer.responses[0].error_message
 
     async def until_sent(self, leader: int, rack_of: int, *, to: int) -> None:
         """Until a consumer in the rack of a node is sent to the node `to`, which is -1 for nowhere else."""

@@ -30,7 +30,7 @@ from ..replication.cluster_of_three import ClusterOfThree
 from ..replication.cluster_of_three import run as run_three
 
 MANY = 1000
-TOPIC = 2
+TOPIC, BROKER = 2, 4
 
 
 def creation(name: str = "many", partitions: int = MANY, replicas: int = 1) -> CreateTopicsRequest:
@@ -140,6 +140,28 @@ def test_settings_that_change_meanwhile_hold_for_partitions_that_are_added(
         partitions = client.broker._parts.cluster.topic("many").partitions  # pyright: ignore
         assert len(partitions) == MANY
         assert {partition.log.settings.retention_ms for partition in partitions} == {77}
+
+    run(tmp_path, scenario)
+
+
+def test_settings_of_the_broker_that_change_meanwhile_hold_for_a_new_topic(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario(client: Client) -> None:
+        other = await client.another()
+        altering: list[Awaitable[Any]] = []
+        changes = [
+            IncrementalAlterConfigsRequest.AlterableConfig(name, 0, "77")
+            for name in ("log.retention.ms", "message.max.bytes")
+        ]
+        of_all = IncrementalAlterConfigsRequest.AlterConfigsResource(BROKER, "", changes)
+        asked = IncrementalAlterConfigsRequest([of_all])
+        Halfway(monkeypatch, lambda: altering.append(other.start(asked)))
+        assert (await client.send(creation())).topics[0].error_code == 0
+        assert (await altering[0]).responses[0].error_code == 0
+        topic = client.broker._parts.cluster.topic("many")  # pyright: ignore
+        assert topic.rules.max_message_bytes == 77
+        assert {partition.log.settings.retention_ms for partition in topic.partitions} == {77}
 
     run(tmp_path, scenario)
 

@@ -140,4 +140,5 @@ MEANINGS: Mapping[str, str] = {
     "transaction.state.log.replication.factor": "Copies of it, or as many as there are nodes.",
     "transaction.state.log.segment.bytes": "Size of a log file of __transaction_state.",
     "transactional.id.expiration.ms": "How long an id that nobody uses is remembered.",
+    "unclean.leader.election.interval.ms": "How often those lead that may, where nobody does.",
 }

@@ -20,7 +20,8 @@ OVERRIDES = "max.connections.per.ip.overrides"
 
 
 class ConnectionLimits:
-    """Of one node, over all of its listeners. Settings hold for what connects once they are changed.
+    """Of one node, over all of its listeners. Settings hold for what connects once they are changed, and for
+    who waits.
 
     Raises: InvalidConfigError, for overrides that are none.
     """
@@ -48,7 +49,7 @@ class ConnectionLimits:
         self._waiting.append(connection)
         connection.place = asyncio.get_running_loop().create_future()
         connection.on_end["its place"] = partial(self._leave, connection)
-        self._seat()
+        self.seat()
 
     def _leave(self, connection: ClientConnection) -> None:
         address = connection.client_host
@@ -59,9 +60,10 @@ class ConnectionLimits:
             self._waiting.remove(connection)
         else:
             self._seated[connection.listener] -= 1
-        self._seat()
+        self.seat()
 
-    def _seat(self) -> None:
+    def seat(self) -> None:
+        """Lets in those that wait for whom there is a place, which may be by another max.connections."""
         most = self._settings.number(ALL)
         for connection in list(self._waiting):
             listener = connection.listener

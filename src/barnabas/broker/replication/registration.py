@@ -89,17 +89,27 @@ def restarted(before: PartitionRegistration, leader: int) -> PartitionRegistrati
 
 
 def without_node(
-    before: PartitionRegistration, node: int, alive: Container[int], min_in_sync: int | None
+    before: PartitionRegistration,
+    node: int,
+    alive: Container[int],
+    min_in_sync: int | None,
+    *,
+    may_be_unclean: bool = False,
 ) -> PartitionRegistration:
     """After a node that was in sync has gone, or lags. `min_in_sync`: None where there are no eligible
-    leaders, so that the last in sync stays in sync, as nobody else has all that was acknowledged."""
+    leaders, so that the last in sync stays in sync, as nobody else has all that was acknowledged.
+    `may_be_unclean`: as for `with_node`."""
     if node not in before.in_sync:
         return before
     after = replace(before, in_sync=_without(before.in_sync, (node,)))
     if min_in_sync is None:
-        return _led(after, before, alive) if after.in_sync else _changed(before, before, NO_LEADER)
-    eligible = tuple(sorted((*before.eligible, node))) if after.is_short(min_in_sync) else ()
-    return _led(replace(after, eligible=eligible), before, alive)
+        after = _led(after, before, alive) if after.in_sync else _changed(before, before, NO_LEADER)
+    else:
+        eligible = tuple(sorted((*before.eligible, node))) if after.is_short(min_in_sync) else ()
+        after = _led(replace(after, eligible=eligible), before, alive)
+    if after.leader != NO_LEADER or not may_be_unclean:
+        return after
+    return _led_by_any(after, before, [other for other in after.replicas if other in alive and other != node])
 
 
 def with_node(
@@ -112,10 +122,7 @@ def with_node(
     after = _led(before, before, alive)
     if after.leader != NO_LEADER or not may_be_unclean:
         return after
-    leader = next((replica for replica in before.replicas if replica in alive), NO_LEADER)
-    if leader == NO_LEADER:
-        return before
-    return _changed(replace(before, in_sync=(leader,), eligible=()), before, leader)
+    return _led_by_any(before, before, [replica for replica in before.replicas if replica in alive])
 
 
 def with_in_sync(
@@ -218,6 +225,15 @@ def _led(
             eligible = _without(after.eligible, in_sync)
             return _changed(replace(after, in_sync=in_sync, eligible=eligible), before, leader)
     return _changed(after, before, NO_LEADER)
+
+
+def _led_by_any(
+    after: PartitionRegistration, before: PartitionRegistration, living: Sequence[int]
+) -> PartitionRegistration:
+    """With the first living replica alone, whatever it lacks."""
+    if not living:
+        return after
+    return _changed(replace(after, in_sync=(living[0],), eligible=()), before, living[0])
 
 
 def _changed(
