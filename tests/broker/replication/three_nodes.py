@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tests.broker.in_process import fetch_request
+from tests.broker.conftest import batch_of, values
+from tests.broker.in_process import fetch_request, produce_request
 from tests.waiting import wait_for_async
 
 from barnabas.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
@@ -57,7 +58,7 @@ class ThreeNodes(NodeAsker):
         """A message without what is the cluster's own."""
         if message is None:
             return None
-        named = re.sub(r"\b[123]\b", lambda found: self.name(int(found[0])), message)
+        named = re.sub(r"(?<!-)\b[123]\b", lambda found: self.name(int(found[0])), message)
         return named.replace(self.topic, "the topic")
 
     # Nodes that come and go
@@ -108,6 +109,20 @@ class ThreeNodes(NodeAsker):
         async def is_so() -> bool:
             found = await self.fetch(node)
             return found.error_code == 0 and found.high_watermark == offset
+
+        await wait_for_async(is_so)
+
+    async def until_too_few(self, leader: int) -> None:
+        """Until a leader itself knows that too few are in sync, which Kafka's metadata may say before.
+
+        It finds that before it finds that the records are damaged."""
+
+        async def is_so() -> bool:
+            damaged = batch_of(values("damaged"))
+            request = produce_request(self.topic, damaged[:-1] + bytes([damaged[-1] ^ 1]), acks=-1)
+            answer = (await self.ask(leader, request, 12)).responses[0].partition_responses[0]
+            assert name_of(answer.error_code) in ("CORRUPT_MESSAGE", "NOT_ENOUGH_REPLICAS")
+            return name_of(answer.error_code) == "NOT_ENOUGH_REPLICAS"
 
         await wait_for_async(is_so)
 

@@ -62,6 +62,9 @@ async def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
                 topic = _topic(call, asked)
                 partition = call.parts.cluster.led_partition(topic, data.index, call.node)
                 records = b"" if data.records is None else data.records
+                if request.acks == ALL and not producers:
+                    # Before it looks at the records, as Kafka, which looks at transactions before that.
+                    check_in_sync(partition)
                 if call.version < FIRST_PRODUCE_WITH_BATCHES:
                     records = await produced_in_old_format(str(partition.name), records)
                     partition = call.parts.cluster.led_partition(topic, data.index, call.node)
