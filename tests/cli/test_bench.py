@@ -3,11 +3,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
-from barnabas import Admin
+from barnabas import Admin, Producer
 from barnabas.cli.bench import percentiles
 from barnabas.testing import EmbeddedBroker
 
@@ -29,6 +29,25 @@ def test_a_cluster_is_measured_in_a_topic_that_is_removed(
         assert 0 < found["latency_ms"]["p50"] <= found["latency_ms"]["p99.9"] <= found["latency_ms"]["max"]
     with Admin(embedded_broker.bootstrap) as admin:
         assert not [name for name in admin.list_topics() if name.startswith("barnabas-bench-")]
+
+
+def test_acks_and_the_codec_are_chosen(
+    here: Here, made: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Noted(Producer):
+        given: ClassVar[list[Any]] = []
+
+        def __init__(self, **settings: Any) -> None:
+            super().__init__(**settings)
+            self.given.append((settings.get("acks"), settings.get("compression")))
+
+    monkeypatch.setattr("barnabas.Producer", Noted)
+    chosen = ("--acks", "1", "--compression", "gzip", "-n", "5", "--topic", made())
+    here("bench", "produce", *chosen, "-X", "compression.type=lz4", "-X", "acks=all")
+    here("bench", "latency", *chosen)
+    assert Noted.given == [("1", "gzip")] * 2
+    refused = here("bench", "produce", "--acks", "7", ok=False).stderr
+    assert refused == "error: acks must be one of all, 0, 1, -1, not '7'\n"
 
 
 def test_lines_of_a_file_are_sent_to_a_topic_that_stays(

@@ -31,6 +31,7 @@ def completed(line: str, tmp_path: Path, bootstrap: str) -> list[str]:
             "XDG_CONFIG_HOME": str(tmp_path),
         },
     )
+    assert done.stderr == ""
     return done.stdout.split()
 
 
@@ -43,6 +44,10 @@ def test_names_of_topics_and_profiles_are_completed(
     (folder / "prod.properties").write_text("bootstrap.servers=kafka:9092\n")
     assert completed(f"barnabas consume {name[:-1]}", tmp_path, embedded_broker.bootstrap) == [name]
     assert completed("barnabas consume --profile pr", tmp_path, embedded_broker.bootstrap) == ["prod"]
+    # What is left out of it is no warning in the middle of a line.
+    (folder / "prod.properties").write_text("bootstrap.servers=kafka:9092\nkey.serializer=org.x.S\n")
+    line = f"barnabas consume --profile prod --bootstrap {embedded_broker.bootstrap} {name[:-1]}"
+    assert completed(line, tmp_path, embedded_broker.bootstrap) == [name]
 
 
 def test_nothing_is_said_where_no_cluster_answers(tmp_path: Path) -> None:

@@ -153,6 +153,24 @@ def test_a_token_is_made_renewed_and_ended_only_without_it(here: Here, tmp_path:
             assert "there is no token with this HMAC" in wrong
         (found,) = json.loads(here("tokens", "list", "--json", **on_it).stdout)
         assert found["expires_at_ms"] == token["expires_at_ms"]
+        two_hours = json.loads(here("tokens", "create", "--max-lifetime", "2h", "--json", **on_it).stdout)
+        assert two_hours["ends_at_ms"] - two_hours["issued_at_ms"] == 2 * 3_600_000
+        for word in ("renew", "expire"):
+            here(
+                "tokens",
+                word,
+                two_hours["hmac"],
+                "--period",
+                "30m",
+                *(["--yes"] * (word == "expire")),
+                **on_it,
+            )
+        (left,) = [
+            each
+            for each in json.loads(here("tokens", "list", "--json", **on_it).stdout)
+            if each["token_id"] == two_hours["token_id"]
+        ]
+        assert left["expires_at_ms"] < two_hours["ends_at_ms"]
 
 
 def test_a_profile_is_removed_only_without_it(here: Here, tmp_path: Path) -> None:

@@ -336,6 +336,20 @@ def test_lag_in_seconds_is_the_age_of_the_first_record_that_is_not_read(
     assert "LAG SECONDS" in cli("groups", "describe", old, "--seconds").stdout
 
 
+def test_all_groups_are_listed_with_their_lag_in_seconds(cli: Cli, created: Created) -> None:
+    """Three groups stand at different records of one partition, and one of them has read all."""
+    old = created()
+    for ago in ("100d", "50d"):
+        cli("produce", old, "--timestamp", ago, input="a\n")
+    for number in range(3):
+        name = f"{old}-{number}"
+        cli("groups", "reset-offsets", name, "--topic", old, "--to-offset", str(number), "--yes")
+    found = {row["group"]: row for row in rows(cli, "groups", "list", "--topic", old, "--seconds")}
+    days = [found[f"{old}-{number}"]["lag_seconds"] // (24 * 60 * 60) for number in range(3)]
+    assert days == [100, 50, 0]
+    assert "LAG SECONDS" in cli("groups", "list", "--topic", old, "--seconds").stdout
+
+
 def test_watching_shows_groups_again_and_again(cli: Cli, group: str) -> None:
     watch = ("groups", "describe", group, "--watch", "--interval", "0.1", "--looks", "3")
     shown = cli(*watch).stdout

@@ -39,10 +39,27 @@ def test_a_profile_names_the_cluster_of_any_command(
     # It was asked for on the command line, and counts before the environment.
     listed = at_home("topics", "list", "--profile", "here", BARNABAS_BOOTSTRAP="localhost:1").stdout
     assert name in listed.split()
+    listed = at_home("--profile", "here", "topics", "list", BARNABAS_BOOTSTRAP="localhost:1").stdout
+    assert name in listed.split()
+    refused = at_home("--profile", "there", "topics", "list", ok=False).stderr
+    assert "'there'" in refused
     at_home("profile", "default", "here")
     assert name in at_home("topics", "list").stdout.split()
     with Admin(embedded_broker.bootstrap) as admin:
         assert name in admin.list_topics()
+
+
+def test_what_a_profile_leaves_out_is_told_when_it_is_kept_and_not_each_time(
+    at_home: Here, embedded_broker: EmbeddedBroker, tmp_path: Path
+) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text(
+        f"metadata.broker.list={embedded_broker.bootstrap}\nvalue.serializer=org.x.S\nlog_level=7\n"
+    )
+    kept = at_home("profile", "add", "rd", "--properties", str(file)).stderr
+    assert "left out, as only Java's clients and librdkafka know them: log_level, value.serializer" in kept
+    assert at_home("topics", "list", "--profile", "rd").stderr == ""
+    assert embedded_broker.bootstrap in at_home("profile", "list").stdout
 
 
 @pytest.mark.integration

@@ -85,6 +85,36 @@ def test_what_only_java_knows_is_left_out_with_one_warning(
     )
 
 
+def test_librdkafkas_names_are_taken_and_what_only_it_knows_is_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "kcat.conf"
+    path.write_text(
+        "metadata.broker.list=file:1\nsasl.username=u\nqueue.buffering.max.ms=5\nmax.in.flight=2\n"
+        "log_level=7\nsocket.keepalive.enable=true\n"
+    )
+    settings = client_settings(ProducerConfig, None, path, ["request.required.acks=1"])
+    assert settings == {
+        "bootstrap_servers": "file:1",
+        "default_api_timeout_ms": 15_000,
+        "sasl_username": "u",
+        "linger_ms": "5",
+        "max_in_flight_requests_per_connection": "2",
+        "acks": "1",
+    }
+    assert capsys.readouterr().err == (
+        "warning: left out, as only librdkafka knows them: log_level, socket.keepalive.enable\n"
+    )
+    path.write_text(
+        "metadata.broker.list=old:1\nbootstrap.servers=new:1\nsecurity.providers=x\nlog_level=1\n"
+    )
+    assert client_settings(AdminConfig, None, path, None)["bootstrap_servers"] == "new:1"
+    told = capsys.readouterr().err
+    assert told == (
+        "warning: left out, as only Java's clients and librdkafka know them: log_level, security.providers\n"
+    )
+
+
 CLOUD = """
 bootstrap.servers=kafka:9092
 security.protocol=SASL_SSL

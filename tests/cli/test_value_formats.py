@@ -162,6 +162,20 @@ def test_the_address_of_the_command_line_goes_before_that_of_the_file(
         assert "127.0.0.1:1" in cli("schemas", "list", *more, ok=False).stderr
 
 
+def test_where_there_is_no_subject_it_is_told_what_else_there_is(
+    cli: Cli, created: Created, url: str
+) -> None:
+    topic = created()
+    cli("produce", topic, input="a\n")
+    read = ("consume", topic, "-o", "beginning", "-e", "--value-format", "avro", "--registry", url)
+    told = cli(*read, ok=False).stderr
+    assert f"Subject '{topic}-value' not found" in told
+    assert told.endswith(
+        "; --value-subject names another subject, produce --value-schema registers one, and consume "
+        "--value-format auto needs none\n"
+    )
+
+
 def test_plain_json_that_is_taken_for_a_registrys_is_told_to_be_plain(
     cli: Cli, created: Created, url: str
 ) -> None:

@@ -21,7 +21,7 @@ import typer.main
 from barnabas.cli import version_line
 from barnabas.cli.ending import as_by_ctrl_c
 from barnabas.cli.output import note
-from barnabas.cli.profiles import taking_profile
+from barnabas.cli.profiles import Profile, chosen, taking_profile
 from barnabas.cli.running.markdown_later import markdown_later
 from barnabas.cli.running.plain_types import name_types_plainly
 from barnabas.cli.running.plain_values import take_plain_values
@@ -33,7 +33,10 @@ COMMANDS = {
     "ui": ("ui:ui", "Show the cluster in a browser: topics, records, groups and more."),
     "ui-user": ("ui:ui_user", "Print the line of a user for the file of `barnabas ui --users`."),
     "produce": ("produce:produce", "Send each line of stdin, or of files, as a record."),
-    "consume": ("consume:consume", "Print records, one a line, until Ctrl-C or the end that was asked for."),
+    "consume": (
+        "consume:consume",
+        "Print records, one per line, until Ctrl-C or the end that was asked for.",
+    ),
     "copy": (
         "copying.command:copy",
         "Copy records with their keys, headers, timestamps and partitions to other topics or another "
@@ -77,29 +80,36 @@ COMMANDS = {
         "Describe the controllers that keep the cluster's metadata, and add and remove voters.",
     ),
     "quotas": ("admin.quotas:app", "List and set quotas of users, clients and addresses."),
-    "reassign": ("reassign.commands:app", "Move replicas to other brokers, see how far it is, and end it."),
+    "reassign": (
+        "reassign.commands:app",
+        "Move replicas to other brokers, show how far the moves are, and cancel them.",
+    ),
     "share-groups": ("groups.share_groups:app", "List, describe, delete and reset share groups."),
     "tokens": ("admin.tokens:app", "Create, list, renew and expire delegation tokens."),
-    "transactions": ("admin.transactions:app", "List, describe, find hanging transactions, and end them."),
+    "transactions": (
+        "admin.transactions:app",
+        "List and describe transactions, find those that hang, and abort them.",
+    ),
     "users": ("admin.users:app", "List, set and delete passwords for SASL SCRAM."),
     "bench": ("bench:app", "Measure throughput and latency of a cluster."),
     "dlq": (
         "dlq.replay:app",
-        "Dead letters of Spark queries, of Kafka Connect, Kafka Streams, Spring and others.",
+        "Send dead letters back to their topics: of Spark queries, Kafka Connect, Kafka Streams, Spring "
+        "and others.",
     ),
     "faults": (
         "faults:app",
-        "Have a broker err, wait and hang up: `barnabas up --faults-port 9644`, or before any Kafka, "
-        "`barnabas faults --upstream HOST:PORT`.",
+        "Make a broker fail for tests, by errors, delays and broken connections: `barnabas up "
+        "--faults-port 9644`, or before any Kafka, `barnabas faults --upstream HOST:PORT`.",
     ),
     "groups": (
         "groups.commands:app",
-        "Groups of consumers and of Kafka Streams: how far they are, their members, their offsets.",
+        "Show groups of consumers and of Kafka Streams, their lag and members, and change their offsets.",
     ),
     "migrate": ("migrate:app", "Move programs to another client or to Kafka 4."),
     "pipeline": ("pipelines.commands:app", "Streaming queries of Spark on Kafka."),
     "schemas": ("schemas:app", "List, show, register, check, compare and delete schemas."),
-    "spark": ("spark:app", "What is done to an installed Spark."),
+    "spark": ("spark:app", "Prepare an installed Spark."),
     "profile": ("admin.profile:app", "Settings of clusters, kept under names for --profile."),
 }
 """Where each command or group of commands is, below `barnabas.cli`, and the first sentence of its help: the
@@ -232,13 +242,17 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def options(
+    context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", help="Show where an error came from.")] = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
+    profile: Profile = None,
 ) -> None:
     """What every command takes, before its name."""
     _mode.debug = debug
+    if profile is not None:
+        context.with_resource(chosen(profile))
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -71,6 +71,21 @@ ReplicationFactor = Annotated[
     ),
 ]
 
+Acks = Annotated[
+    str | None,
+    typer.Option(
+        "--acks", metavar="0|1|all", help="How many replicas must have a record; as -X acks. Default: all."
+    ),
+]
+Compression = Annotated[
+    str | None,
+    typer.Option(
+        "--compression",
+        metavar="CODEC",
+        help="none, gzip, snappy, lz4 or zstd; as -X compression.type. Default: none.",
+    ),
+]
+
 
 @app.command()
 def produce(
@@ -81,21 +96,25 @@ def produce(
         float | None,
         typer.Option(
             "--records-per-second",
+            "--rate",
             min=1,
-            help="Send so many a second at most; as many as possible if left out.",
+            help="Send at most so many records a second; as many as possible if left out.",
         ),
     ] = None,
     topic: Topic = None,
     partitions: Partitions = 6,
     replication_factor: ReplicationFactor = None,
+    acks: Acks = None,
+    compression: Compression = None,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Send records, and tell how many a second were stored, and how long each took until it was."""
+    """Send records, and print how many a second were stored, and how long each took."""
     values = _values(size, payload_file)
     settings = settings_of_one(ProducerConfig, bootstrap, command_config, setting)
+    settings = _with(settings, acks, compression)
     with (
         _topic(topic, partitions, replication_factor, bootstrap, command_config, setting) as name,
         barnabas.Producer(**settings) as producer,
@@ -123,21 +142,22 @@ def consume(
     ] = None,
     partitions: Partitions = 6,
     replication_factor: ReplicationFactor = None,
+    acks: Acks = None,
+    compression: Compression = None,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Read records, and tell how many a second came."""
+    """Read records, and print how many a second came."""
     values = _values(size, payload_file)
     settings = settings_of_one(ConsumerConfig, bootstrap, command_config, setting)
     settings |= {"allow_auto_create_topics": False, "enable_auto_commit": False}
     settings.pop("group_id", None)
     with _topic(topic, partitions, replication_factor, bootstrap, command_config, setting) as name:
         if topic is None:
-            with barnabas.Producer(
-                **settings_of_one(ProducerConfig, bootstrap, command_config, setting)
-            ) as producer:
+            producing = settings_of_one(ProducerConfig, bootstrap, command_config, setting)
+            with barnabas.Producer(**_with(producing, acks, compression)) as producer:
                 _send(producer, name, values, records, None)
         with barnabas.Consumer(**settings) as consumer, Bar(records) as bar:
             bounds.check_topics(consumer, [name])
@@ -170,15 +190,18 @@ def latency(
     topic: Topic = None,
     partitions: Partitions = 1,
     replication_factor: ReplicationFactor = None,
+    acks: Acks = None,
+    compression: Compression = None,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Send one record at a time, and tell how long each takes until a consumer has it."""
+    """Send one record at a time, and print how long each takes until a consumer has it."""
     values = _values(size, payload_file)
     producing = settings_of_one(ProducerConfig, bootstrap, command_config, setting)
     producing.setdefault("linger_ms", 0)
+    producing = _with(producing, acks, compression)
     consuming = settings_of_one(ConsumerConfig, bootstrap, command_config, setting)
     consuming |= {"allow_auto_create_topics": False, "enable_auto_commit": False}
     consuming.pop("group_id", None)
@@ -212,6 +235,17 @@ def latency(
             bar.tell(records - number)
         seconds = time.perf_counter() - start
     _tell("latency", topic, records, sent, seconds, latencies, as_json=as_json)
+
+
+def _with(settings: dict[str, Any], acks: str | None, compression: str | None) -> dict[str, Any]:
+    """The settings of a producer, with those that have options of their own, which count before -X."""
+    found = dict(settings)
+    if acks is not None:
+        found["acks"] = acks
+    if compression is not None:
+        found.pop("compression_type", None)
+        found["compression"] = compression
+    return found
 
 
 def percentiles(values: Sequence[float]) -> dict[str, float]:

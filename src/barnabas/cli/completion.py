@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import logging
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 
 import typer
 
@@ -134,17 +136,32 @@ def _argument(context: typer.Context, position: int, name: str) -> str:
     return context.params.get(name) or left
 
 
+@contextmanager
+def _without_log() -> Generator[None]:
+    """A client logs to stderr that brokers do not answer."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)
+
+
 def _names(
     context: typer.Context, incomplete: str, ask: Callable[[barnabas.Admin], Iterable[str]]
 ) -> list[str]:
     given = context.params
     try:
-        with profiles.chosen(given.get("profile")):
+        with profiles.chosen(given.get("profile") or context.find_root().params.get("profile")):
             settings = client_settings(
-                AdminConfig, given.get("bootstrap"), given.get("command_config"), given.get("setting")
+                AdminConfig,
+                given.get("bootstrap"),
+                given.get("command_config"),
+                given.get("setting"),
+                is_quiet=True,
             )
         settings |= dict.fromkeys(("default_api_timeout_ms", "request_timeout_ms"), _MILLISECONDS)
-        with barnabas.Admin(**settings) as admin:
+        with _without_log(), barnabas.Admin(**settings) as admin:
             return sorted(name for name in ask(admin) if name.startswith(incomplete))
     except (BarnabasError, OSError):
         # There is nowhere to tell it: the line that is being typed must stay as it is.

@@ -101,7 +101,7 @@ def consume(
     ] = None,
     partition: Annotated[
         list[int] | None,
-        typer.Option("--partition", "-p", metavar="NUMBER", help="Only this partition (may be repeated)."),
+        typer.Option("--partition", "-p", metavar="NUMBER", help="Only this partition (repeatable)."),
     ] = None,
     tail: Annotated[
         int | None,
@@ -124,22 +124,23 @@ def consume(
         typer.Option("--until", metavar="TIME", help="Stop before the first record at or after this time."),
     ] = None,
     timeout: Annotated[
-        float | None, typer.Option("--timeout", help="Stop when no record comes for so many seconds.")
+        float | None,
+        typer.Option("--timeout", metavar="SECONDS", help="Stop when no record comes for so many seconds."),
     ] = None,
     match_key: Annotated[
         str | None,
-        typer.Option("--match-key", metavar="REGEX", help="Only records whose key has a match of it."),
+        typer.Option("--match-key", metavar="REGEX", help="Only records whose key has a match."),
     ] = None,
     match_value: Annotated[
         str | None,
-        typer.Option("--match-value", metavar="REGEX", help="Only records whose value has a match of it."),
+        typer.Option("--match-value", metavar="REGEX", help="Only records whose value has a match."),
     ] = None,
     match_header: Annotated[
         list[str] | None,
         typer.Option(
             "--match-header",
             metavar="NAME[=REGEX]",
-            help="Only records with such a header (may be repeated: with all of them).",
+            help="Only records with such a header (repeatable: with all of them).",
         ),
     ] = None,
     where: Annotated[
@@ -156,8 +157,8 @@ def consume(
         typer.Option(
             "--select",
             metavar="FIELD",
-            help="Print only this field, as key or value.user.name (may be repeated): a tab between several, "
-            "an object with --json, a column in a file of --output.",
+            help="Print only this field, as key or value.user.name (repeatable): a tab between several, an "
+            "object with --json, a column in a file of --output.",
         ),
     ] = None,
     key: Annotated[bool, typer.Option("--key", help="Print keys, a tab after each.")] = False,
@@ -180,7 +181,7 @@ def consume(
         ),
     ] = None,
     rates: Annotated[
-        bool, typer.Option("--rates", help="Tell on stderr, each second, how many records and bytes came.")
+        bool, typer.Option("--rates", help="Print on stderr, each second, how many records and bytes came.")
     ] = False,
     stats: Annotated[
         bool,
@@ -190,7 +191,9 @@ def consume(
             "keys that take the most.",
         ),
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no records, as for --rates.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print no records; with --rates, only how many come.")
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -226,7 +229,7 @@ def consume(
     setting: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print records, one a line, until Ctrl-C or the end that was asked for."""
+    """Print records, one per line, until Ctrl-C or the end that was asked for."""
     if not topics and pattern is None:
         raise UsageError("name the topics to read, or give --pattern")
     if topics and pattern is not None:

@@ -23,8 +23,8 @@ _EFFECTS = [each for each in EFFECTS if each != "hook"]
 _APIS = [api_name(key) for key in ApiKey]
 
 app = typer.Typer(
-    help="Have a broker err, wait and hang up: `barnabas up --faults-port 9644`, or before any Kafka, "
-    "`barnabas faults --upstream HOST:PORT`."
+    help="Make a broker fail for tests, by errors, delays and broken connections: `barnabas up --faults-port "
+    "9644`, or before any Kafka, `barnabas faults --upstream HOST:PORT`."
 )
 
 At = Annotated[
@@ -237,7 +237,9 @@ def _words(rule: dict[str, Any]) -> str:
 def wait(
     fault: FaultId,
     hits: Annotated[int, typer.Option("--hits", help="How many requests it must have met.")] = 1,
-    timeout: Annotated[float, typer.Option("--timeout", help="How many seconds to wait at most.")] = 30.0,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", help="How many seconds to wait at most.")
+    ] = 30.0,
     at: At = DEFAULT_AT,
 ) -> None:
     """Wait until a fault has met a request."""
@@ -246,13 +248,13 @@ def wait(
 
 @app.command()
 def release(fault: FaultId, at: At = DEFAULT_AT) -> None:
-    """Let go what a fault holds."""
+    """Release the requests that a fault holds."""
     _control(at).fault(fault).release()
 
 
 @app.command()
 def remove(fault: FaultId, at: At = DEFAULT_AT) -> None:
-    """End a fault."""
+    """Remove a fault."""
     _control(at).fault(fault).remove()
 
 
@@ -263,7 +265,7 @@ def clear(
     ] = None,
     at: At = DEFAULT_AT,
 ) -> None:
-    """End all faults, and forget what was asked."""
+    """Remove all faults, and forget the requests that came."""
     _control(at).clear(seed)
 
 
@@ -340,11 +342,11 @@ def pass_time(
 
 @app.command()
 def rebalance(group: Annotated[str, typer.Argument(help="The group.")], at: At = DEFAULT_AT) -> None:
-    """Have a group rebalance."""
+    """Make a group rebalance."""
     _control(at).rebalance(group)
 
 
-nodes = typer.Typer(help="Look at the nodes of an embedded broker of several, and upset one of them.")
+nodes = typer.Typer(help="Show the nodes of an embedded cluster, and stop, freeze or cut off one of them.")
 app.add_typer(nodes, name="nodes")
 
 NodeId = Annotated[
@@ -370,27 +372,28 @@ def _state(node: dict[str, Any]) -> str:
 
 # By command: the state that a node is put into, and what that means.
 _CHANGES = {
-    "stop": ("stopped", "Stop a node: it gives what it leads to others, and hangs up. Its data stays."),
+    "stop": ("stopped", "Stop a node in order: others lead its partitions first. Its data stays."),
     "kill": (
         "killed",
-        "End a node as SIGKILL ends a process: the others miss it after broker.session.timeout.ms.",
+        "Kill a node, as SIGKILL does: the others notice it after broker.session.timeout.ms.",
     ),
     "start": ("started", "Start a node that was stopped or killed, with the data that it had."),
     "pause": (
         "paused",
-        "Freeze a node with its connections open: the others do without it after broker.session.timeout.ms.",
+        "Freeze a node with its connections open: the others go on without it after "
+        "broker.session.timeout.ms.",
     ),
-    "resume": ("resumed", "Have a paused node go on, with what has come in."),
+    "resume": ("resumed", "Let a paused node go on, with the requests that have come in."),
     "part": ("parted", "Cut a node off from the other nodes, and not from clients."),
     "join": (
         "joined",
-        "Have a parted node join the others: it gives up what they do not have of what they lead now.",
+        "Let a node that was cut off join the others again: it drops records that their leaders do not have.",
     ),
     "lag": (
         "lagging",
-        "Have a node follow the others no further: it is in sync no more after replica.lag.time.max.ms.",
+        "Stop a node from following its leaders: it is out of sync after replica.lag.time.max.ms.",
     ),
-    "catch-up": ("catching_up", "Have a node that lags follow again: it is in sync once it has all."),
+    "catch-up": ("catching_up", "Let a node that lags follow again: it is in sync once it has all records."),
 }
 
 

@@ -40,13 +40,11 @@ def scan(
     newer: Annotated[
         str, typer.Option("--to", metavar="VERSION", help="The one that it is to run with: 1.2, 2 or 3.")
     ] = "3",
-    only_breaks: Annotated[
-        bool, typer.Option("--only-breaks", help="Leave out what only changes and breaks nothing.")
-    ] = False,
+    only_breaks: Annotated[bool, typer.Option("--only-breaks", help="Print only what breaks.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List what of a program's source breaks or changes from one generation of kafka-python to another, and
-    on Kafka 4, for programs of pykafka, confluent_kafka and mapr_streams_python as well.
+    """List what breaks or changes in a program's source from one kafka-python to another, and on Kafka 4.
+    Programs of pykafka, confluent_kafka and mapr_streams_python are read as well.
 
     Ends with status 1 if anything breaks or cannot be read, else with 0.
     """

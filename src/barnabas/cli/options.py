@@ -13,7 +13,8 @@ from typing import Annotated, Any
 
 import typer
 
-from barnabas.cli import profiles
+from barnabas.cli import librdkafka_names, profiles
+from barnabas.cli.librdkafka_names import with_kafka_names
 from barnabas.cli.output import note
 from barnabas.cli.properties import read_properties
 from barnabas.errors import InvalidSettingError
@@ -100,20 +101,24 @@ def client_settings(
     given: Sequence[str] | None,
     *,
     profile: str | None = None,
+    is_quiet: bool = False,
 ) -> dict[str, Any]:
     """Keyword arguments for a client: from `-X name=value` before those of the file, and these before those
     of a profile, the one that the command line names unless `profile` does. `bootstrap` is before both,
     unless it comes from the environment, and the file or the profile is one that the command line names. Of
     file and profile, a setting that is another kind of client's is left out, so that one serves all, and what
-    only Java knows; everywhere what is a registry's client's. Raises: InvalidSettingError."""
-    properties = profiles.settings(profile)
+    only Java or librdkafka know, which is told for a file unless `is_quiet`; everywhere what is a registry's
+    client's. Raises: InvalidSettingError."""
+    properties = with_kafka_names(profiles.settings(profile))
     are_servers_named = profiles.is_asked_for() and "bootstrap.servers" in properties
     if command_config is not None:
-        of_file = read_properties(command_config)
+        of_file = with_kafka_names(read_properties(command_config))
+        if not is_quiet:
+            tell_what_is_left_out(of_file)
         is_file_named = not _is_of_environment(_FILE_VARIABLE, str(command_config))
         are_servers_named |= is_file_named and "bootstrap.servers" in of_file
         properties |= of_file
-    file = from_properties(_without_what_only_java_knows(properties))
+    file = from_properties(_without(properties, left_out_of(properties)))
     elsewhere = {name for kind in CLIENTS for name in names(kind)} - set(names(config_type))
     settings: dict[str, Any] = {
         "bootstrap_servers": DEFAULT_BOOTSTRAP,
@@ -123,7 +128,7 @@ def client_settings(
     is_passed_over = are_servers_named and _is_of_environment(_BOOTSTRAP_VARIABLE, bootstrap)
     if bootstrap is not None and not is_passed_over:
         settings["bootstrap_servers"] = bootstrap
-    settings |= from_properties(pairs(given, "-X"))
+    settings |= from_properties(with_kafka_names(pairs(given, "-X")))
     of_registry = (REGISTRY_PREFIX, *_ALSO_OF_REGISTRY)
     return {name: value for name, value in settings.items() if not name.startswith(of_registry)}
 
@@ -155,10 +160,12 @@ def registry_settings(
     before those of the profile, the one that the command line names unless `profile` does. `url` is what the
     command line names, before all. Of `-X`, what has no prefix
     is the registry's too if `is_all`. Raises: InvalidSettingError."""
-    properties = profiles.settings(profile)
+    properties = with_kafka_names(profiles.settings(profile))
     if command_config is not None:
-        properties |= read_properties(command_config)
-    file = from_properties(_without_what_only_java_knows(properties))
+        of_file = with_kafka_names(read_properties(command_config))
+        tell_what_is_left_out(of_file)
+        properties |= of_file
+    file = from_properties(_without(properties, left_out_of(properties)))
     found = _of_registry(file)
     named = from_properties(pairs(given, "-X"))
     if is_all:
@@ -221,18 +228,32 @@ def settings_of_one(
     return {name: value for name, value in settings.items() if ALIASES.get(name, name) not in others}
 
 
-def _without_what_only_java_knows(properties: Mapping[str, str]) -> dict[str, str]:
-    """Told once for all clients of a command."""
+def left_out_of(properties: Mapping[str, str]) -> list[str]:
+    """What only Java's clients or librdkafka know."""
     known = {*ALIASES, *(name for kind in CLIENTS for name in names(kind))} - SERIALIZERS
-    left_out = tuple(
-        sorted(key for key in properties if _ONLY_JAVA.fullmatch(key) and key.replace(".", "_") not in known)
+    return sorted(
+        key
+        for key in properties
+        if key in librdkafka_names.LEFT_OUT
+        or (_ONLY_JAVA.fullmatch(key) and key.replace(".", "_") not in known)
     )
-    if left_out and left_out not in _told:
-        _told.add(left_out)
-        note(
-            f"warning: left out, as only Java's clients know {'it' if len(left_out) == 1 else 'them'}: "
-            f"{', '.join(left_out)}"
-        )
+
+
+def tell_what_is_left_out(properties: Mapping[str, str]) -> None:
+    """Once for all clients of a command."""
+    left_out = tuple(left_out_of(properties))
+    if not left_out or left_out in _told:
+        return
+    _told.add(left_out)
+    of_librdkafka = librdkafka_names.LEFT_OUT.intersection(left_out)
+    if len(of_librdkafka) == len(left_out):
+        who = "librdkafka knows"
+    else:
+        who = "Java's clients and librdkafka know" if of_librdkafka else "Java's clients know"
+    note(f"warning: left out, as only {who} {'it' if len(left_out) == 1 else 'them'}: {', '.join(left_out)}")
+
+
+def _without(properties: Mapping[str, str], left_out: Sequence[str]) -> dict[str, str]:
     return {key: value for key, value in properties.items() if key not in left_out}
 
 

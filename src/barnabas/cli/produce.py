@@ -76,7 +76,7 @@ def produce(
             "-f",
             exists=True,
             dir_okay=False,
-            help="Read this file, in place of stdin (may be repeated: one after the other).",
+            help="Read this file, in place of stdin (repeatable: one after the other).",
         ),
     ] = None,
     delimiter: Annotated[
@@ -85,12 +85,10 @@ def produce(
             "--delimiter",
             "-D",
             show_default="a line's end",
-            help=r"What divides records: any text, in which \n, \t, \0 and \xHH may stand.",
+            help="What separates records: any text, in which \\n, \\t, \\0 and \\xHH may stand.",
         ),
     ] = r"\n",
-    whole: Annotated[
-        bool, typer.Option("--whole", help="Make one record of the whole of each file, or of stdin.")
-    ] = False,
+    whole: Annotated[bool, typer.Option("--whole", help="Make each file, or stdin, one record.")] = False,
     json_lines: Annotated[
         bool,
         typer.Option(
@@ -118,14 +116,14 @@ def produce(
         typer.Option(
             "--key-separator",
             "-K",
-            help="What divides key and value in a line, with the same escapes as --delimiter.",
+            help="What separates key and value in a line, with the same escapes as --delimiter.",
         ),
     ] = None,
     key: Annotated[str | None, typer.Option("--key", "-k", help="Give all records this key.")] = None,
     header: Annotated[
         list[str] | None,
         typer.Option(
-            "--header", "-H", metavar="NAME=VALUE", help="Give all records this header (may be repeated)."
+            "--header", "-H", metavar="NAME=VALUE", help="Give all records this header (repeatable)."
         ),
     ] = None,
     partition: Annotated[
@@ -134,13 +132,15 @@ def produce(
     timestamp: Annotated[
         str | None,
         typer.Option(
-            "--timestamp", metavar="TIME", help="Give all records this time: 2h (ago), 2026-01-31T12:00."
+            "--timestamp",
+            metavar="TIME",
+            help="Give all records this time: 2h (two hours ago), 2026-01-31T12:00.",
         ),
     ] = None,
     tombstones: Annotated[
         bool,
         typer.Option(
-            "--tombstones", help="Send an empty value as none, which deletes its key in a compacted topic."
+            "--tombstones", help="Send an empty value as null, which deletes its key in a compacted topic."
         ),
     ] = False,
     transaction: Annotated[
@@ -150,7 +150,10 @@ def produce(
         ),
     ] = False,
     records_per_second: Annotated[
-        float | None, typer.Option("--records-per-second", min=0.1, help="Send so many a second at most.")
+        float | None,
+        typer.Option(
+            "--records-per-second", "--rate", min=0.1, help="Send at most so many records a second."
+        ),
     ] = None,
     value_format: ValueFormat = None,
     key_format: KeyFormat = None,

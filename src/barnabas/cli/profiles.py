@@ -98,9 +98,10 @@ def is_plain_secret(key: str, value: str) -> bool:
 
 @contextlib.contextmanager
 def chosen(name: str | None) -> Generator[None]:
-    """The profile of the command that runs within; without a name BARNABAS_PROFILE's, or the default one."""
+    """The profile of the command that runs within; without a name the one that is chosen already,
+    BARNABAS_PROFILE's, or the default one."""
     global _chosen
-    before, _chosen = _chosen, name
+    before, _chosen = _chosen, _chosen if name is None else name
     try:
         yield
     finally:

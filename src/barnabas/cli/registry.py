@@ -84,7 +84,8 @@ def registry(
         Path | None,
         typer.Option(
             "--tls-ca",
-            help="A PEM file of who signs certificates of clients and of the registry that leads.",
+            help="A PEM file of the authorities that sign the certificates of clients and of the leading "
+            "registry.",
         ),
     ] = None,
     users: Annotated[

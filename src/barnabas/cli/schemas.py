@@ -158,7 +158,7 @@ def register(
     setting: Setting = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a schema a version of a subject, unless it is one."""
+    """Register a schema as a new version of a subject, unless it is one already."""
     schema = _read(file, type, reference)
     with _registry(registry_url, command_config, setting) as registry:
         if dry_run:
@@ -214,8 +214,8 @@ def check_schema(
     setting: Setting = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say whether a schema may follow others, and why not; then the status is 1. Without a registry, with
-    --against.
+    """Print whether a schema is compatible with others, and why not; then the exit status is 1. Without a
+    registry, with --against.
 
     For example: barnabas schemas check order.avsc --subject orders-value
     """
@@ -315,7 +315,7 @@ def config(
     setting: Setting = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print what is set, or set it."""
+    """Print the compatibility level and whether schemas are normalized, or set them."""
     wanted = RegistrySettings(compatibility, normalize=normalize)
     if reset and wanted != RegistrySettings():
         raise UsageError("--reset sets nothing: leave it or the others out")
@@ -347,7 +347,7 @@ def mode(
     command_config: CommandConfig = None,
     setting: Setting = None,
 ) -> None:
-    """Print who may write, or set it."""
+    """Print whether schemas may be written, or set it."""
     with _registry(registry_url, command_config, setting) as registry:
         if wanted is not None:
             registry.set_mode(wanted.upper(), subject, force=force)

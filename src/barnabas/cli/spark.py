@@ -12,7 +12,7 @@ from barnabas.cli.options import AsJson, UsageError
 from barnabas.cli.output import note, print_json
 from barnabas.errors import MissingExtraError
 
-app = typer.Typer(help="What is done to an installed Spark.", no_args_is_help=True)
+app = typer.Typer(help="Prepare an installed Spark.", no_args_is_help=True)
 
 
 @app.callback()

@@ -47,8 +47,8 @@ Mask = Annotated[
     typer.Option(
         "--mask",
         metavar="NAME",
-        help="A field or header whose values are not shown (may be repeated); '*' for all values. A value "
-        "that is no JSON and has no schema is then not shown at all.",
+        help="A field or header whose values are not shown (repeatable); '*' for all values. A value that is "
+        "not JSON and has no schema is then not shown at all.",
     ),
 ]
 
@@ -67,7 +67,7 @@ def ui(
         typer.Option(
             "--allowed-host",
             metavar="NAME",
-            help="A name by which browsers may call the page, besides --host (may be repeated).",
+            help="A name by which browsers may call the page, besides --host (repeatable).",
         ),
     ] = None,
     registry_url: Annotated[
@@ -98,7 +98,7 @@ def ui(
             "-C",
             metavar="FOLDER",
             help="A streaming query's checkpoint, whether it runs or not: a path, or an address such as "
-            "s3://bucket/delays (may be repeated).",
+            "s3://bucket/delays (repeatable).",
         ),
     ] = None,
     faults: Annotated[
@@ -118,7 +118,7 @@ def ui(
             exists=True,
             dir_okay=False,
             help="Basic authentication, by a file of lines that `barnabas ui-user` prints, with what each "
-            "user may do; a file of `barnabas registry-user` does as well.",
+            "user may do; a file of `barnabas registry-user` works as well.",
         ),
     ] = None,
     oidc_issuer: Annotated[
@@ -152,8 +152,7 @@ def ui(
         typer.Option(
             "--oidc-operator-group",
             metavar="NAME",
-            help="A group whose members may change records and offsets, with --allow-writes (may be "
-            "repeated).",
+            help="A group whose members may change records and offsets, with --allow-writes (repeatable).",
         ),
     ] = None,
     oidc_admin_group: Annotated[
@@ -162,8 +161,8 @@ def ui(
             "--oidc-admin-group",
             "--oidc-write-group",
             metavar="NAME",
-            help="A group whose members may change everything, with --allow-writes (may be repeated). Who is "
-            "in no group that is named reads.",
+            help="A group whose members may change everything, with --allow-writes (repeatable). A user in "
+            "no group that is named only reads.",
         ),
     ] = None,
     public_url: Annotated[
@@ -171,8 +170,8 @@ def ui(
         typer.Option(
             "--public-url",
             metavar="URL",
-            help="The page's address as browsers see it, where a proxy is before it: they may call it by "
-            "that name, its path is the base path, and the issuer sends them back there.",
+            help="The page's address as browsers see it, where there is a proxy: they may call it by that "
+            "name, its path is the base path, and the issuer sends them back there.",
         ),
     ] = None,
     base_path: Annotated[
@@ -180,8 +179,8 @@ def ui(
         typer.Option(
             "--base-path",
             metavar="PATH",
-            help="What is before the page's own paths where a proxy has it below one, such as /kafka; "
-            "whether the proxy takes that off or not.",
+            help="The path below which a proxy serves the page, such as /kafka; the proxy may remove it or "
+            "not.",
         ),
     ] = None,
     forwarded_allow_ips: Annotated[
@@ -189,8 +188,8 @@ def ui(
         typer.Option(
             "--forwarded-allow-ips",
             metavar="ADDRESSES",
-            help="Addresses or networks of proxies, with commas, whose X-Forwarded-For and X-Forwarded-Proto "
-            "are believed; '*' for all. Without this, of none.",
+            help="Addresses or networks of proxies, with commas between, whose X-Forwarded-For and "
+            "X-Forwarded-Proto are trusted; '*' for all, none if left out.",
         ),
     ] = None,
     profile: Annotated[

@@ -57,7 +57,7 @@ def up(
             "--listener",
             "-l",
             metavar="PROTOCOL[:PORT]",
-            help="PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL (may be repeated); without a port on --port and "
+            help="PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL (repeatable); without a port on --port and "
             "those that follow.",
         ),
     ] = None,
@@ -66,7 +66,7 @@ def up(
         typer.Option(
             "--user",
             metavar="NAME=PASSWORD",
-            help="A user and the password for SASL, by SCRAM or PLAIN (may be repeated).",
+            help="A user and the password for SASL, by SCRAM or PLAIN (repeatable).",
         ),
     ] = None,
     makes_certificates: Annotated[

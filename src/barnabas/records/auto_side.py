@@ -81,6 +81,13 @@ class AutoSide:
                 found[row] = part
         return found
 
+    def schema_named(self, record: Record, data: bytes) -> tuple[int | UUID, Schema] | None:
+        """The schema that `data`, or a header of its record, names, by its id or GUID, if the registry has
+        it. Raises: RegistryError where the registry does not answer."""
+        named = self._named(record, data)
+        schema = None if named is None or self._registry is None else self._schema(self._registry, named.key)
+        return None if named is None or schema is None else (named.key, schema)
+
     def write_like(self, record: Record, data: bytes, text: bytes) -> bytes:
         """The bytes of JSON by the schema that `data`, or a header of its record, names. Raises:
         SerializationError, RegistryError, SchemaError, MissingExtraError."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.errors import SerializationError
 from barnabas.records.texts import JsonText, Part, Side, Unread, place_of
-from barnabas.registry.errors import RegistryError
+from barnabas.registry.errors import RegistryError, SubjectNotFoundError
 
 if TYPE_CHECKING:
     from barnabas import Record
@@ -95,11 +95,17 @@ class RegistrySide:
     @contextmanager
     def _asking(self) -> Generator[None]:
         """Around what asks the registry for schemas. Raises: SerializationError in place of a RegistryError
-        where the format is json, by which plain JSON may be meant."""
+        where the format is json, by which plain JSON may be meant, or there is no such subject."""
         try:
             yield
         except RegistryError as error:
             hint = self._hint()
+            if isinstance(error, SubjectNotFoundError) and self._name in ("avro", "protobuf"):
+                side = self._side
+                hint = (
+                    f"; --{side}-subject names another subject, produce --{side}-schema registers one, and "
+                    f"consume --{side}-format auto needs none"
+                )
             if not hint:
                 raise
             raise SerializationError(f"{error}{hint}") from error

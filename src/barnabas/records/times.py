@@ -9,6 +9,7 @@ from datetime import datetime
 from barnabas.records.asked import UsageError
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,9})?")
 _AGO = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)([smhdw])")
 # Milliseconds since 1970 have more digits than a year.
 _MILLISECONDS = re.compile(r"\d{10,18}")
@@ -24,6 +25,18 @@ def timestamp_ms(text: str, option: str) -> int:
             "milliseconds since 1970"
         )
     return found
+
+
+def duration_ms(text: str, option: str, *, of_number: int, unit: str) -> int:
+    """Milliseconds of `2h`, or of a number alone, which is `of_number` milliseconds times that, in `unit`.
+    Raises: UsageError."""
+    told = text.strip()
+    found = _AGO.fullmatch(told)
+    if found is not None:
+        return round(float(found[1]) * _SECONDS[found[2]] * 1000)
+    if _NUMBER.fullmatch(told):
+        return round(float(told) * of_number)
+    raise UsageError(f"{option} {text!r} is no duration: give 30s, 15m, 2h, 7d, or a number of {unit}")
 
 
 def is_time(text: str) -> bool:

@@ -112,6 +112,37 @@ def test_log_dirs_tell_what_is_in_them(here: Here, made: Made, rows: Callable[..
     assert found[0]["size_bytes"] > 0
 
 
+def test_a_throttle_of_moves_between_folders_is_set_first_and_taken_off_when_nothing_moves(
+    here: Here, made: Made, rows: Callable[..., Any]
+) -> None:
+    name = made()
+    (folder,) = rows("log-dirs", "list")
+    broker = str(folder["broker"])
+
+    def throttle() -> str | None:
+        found = rows("configs", "describe", "broker", broker, "--all")
+        (value,) = [
+            row["value"] for row in found if row["name"] == "replica.alter.log.dirs.io.max.bytes.per.second"
+        ] or [None]
+        return value
+
+    without = throttle()
+    move = ("log-dirs", "move", name, "--broker", broker, "--throttle", "5000", "--to")
+    tried = here(*move, folder["path"], "--dry-run").stderr
+    assert f"would let broker {broker} move 5000 bytes a second at most between its folders\n" in tried
+    assert "has no folder '/elsewhere'" in here(*move, "/elsewhere", ok=False).stderr
+    assert throttle() == without
+    here(*move, folder["path"])
+    assert throttle() == "5000"
+    here("log-dirs", "verify", "--keep-throttle")
+    tried = here("log-dirs", "verify", "--broker", broker, "--dry-run").stderr
+    assert f"would take the throttle of moves between folders off broker {broker}\n" in tried
+    assert throttle() == "5000"
+    done = here("log-dirs", "verify", "--broker", broker)
+    assert done.stderr == f"no throttle holds moves between folders of broker {broker} any more\n"
+    assert throttle() == without
+
+
 def test_records_are_deleted_before_an_offset_a_time_or_all(
     here: Here, made: Made, rows: Callable[..., Any]
 ) -> None:
@@ -192,6 +223,39 @@ def test_share_groups_are_reset_described_and_deleted(
     assert json.loads(here("share-groups", "describe", name, "--json").stdout)["partitions"] == []
     here("share-groups", "delete", name, "--yes")
     assert all(row["group"] != name for row in rows("share-groups", "list"))
+
+
+def test_several_share_groups_are_described_and_deleted_by_a_pattern(
+    here: Here, made: Made, rows: Callable[..., Any]
+) -> None:
+    name = made()
+    groups = [f"{name}-a", f"{name}-b"]
+    for group in groups:
+        here("share-groups", "reset-offsets", group, "--topic", name, "--to-latest", "--yes")
+    assert [each["group"] for each in rows("share-groups", "describe", "--pattern", f"{name}-.*")] == groups
+    assert [each["group"] for each in rows("share-groups", "describe", *reversed(groups))] == groups[::-1]
+    first, *_ = rows("share-groups", "describe", "--pattern", f"{name}-a")
+    assert first["group"] == groups[0]
+    told = here("share-groups", "describe", *groups).stdout
+    assert [line.split()[0] for line in told.splitlines() if "Empty" in line] == groups
+    refused = here("share-groups", "delete", "--pattern", f"{name}-c", ok=False).stderr
+    assert refused == f"error: no group matches --pattern '{name}-c'\n"
+    tried = here("share-groups", "delete", "--pattern", f"{name}-.*", "--dry-run").stderr
+    assert f"would delete {', '.join(groups)}\n" in tried
+    here("share-groups", "delete", "--pattern", f"{name}-.*", "--yes")
+    assert not {each["group"] for each in rows("share-groups", "list")} & {*groups}
+
+
+def test_durations_are_taken_as_people_write_them(here: Here) -> None:
+    for given in ("15m", "2h", "30"):
+        here("transactions", "list", "--open-for", given)
+    refused = here("transactions", "find-hanging", "--open-for", "soon", ok=False).stderr
+    assert refused == (
+        "error: --open-for 'soon' is no duration: give 30s, 15m, 2h, 7d, or a number of minutes\n"
+    )
+    refused = here("tokens", "renew", "AAAA", "--period", "1x", ok=False).stderr
+    assert "--period '1x' is no duration" in refused
+    assert "a number of milliseconds" in refused
 
 
 def test_what_deletes_asks_and_does_nothing_where_nobody_answers(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 import pytest
 from tests.cli.conftest import command_line
@@ -14,6 +14,7 @@ from tests.cli.copying.test_copy import fill, read
 
 from barnabas import Admin, Consumer, NewTopic, Producer, TopicPartition
 from barnabas.cli.copying import carrying
+from barnabas.cli.copying.groups import CarriedOffset
 from barnabas.client.admin.types import (
     AclBinding,
     AclOperation,
@@ -258,7 +259,7 @@ def test_groups_are_looked_at_again_when_it_is_time(monkeypatch: pytest.MonkeyPa
 
     transfer: Any = Transfer()
     consumer: Any = None
-    groups = carrying.GroupCarrying(transfer, consumer, [], [], {})
+    groups = carrying.GroupCarrying(transfer, consumer, [], [], {}, None)
     groups.run_when_due()
     assert Transfer.looks == 0
     monkeypatch.setattr(carrying, "GROUPS_SECONDS", 0.0)
@@ -298,6 +299,78 @@ def test_rules_of_access_of_topics_are_made_at_the_target_for_their_names_there(
             rule(f"dr.{source}", "User:alice", literal, AclOperation.READ),
             rule(f"dr.{source}", "User:bob", literal, AclOperation.WRITE),
         }
+
+
+def test_rules_of_access_of_copied_groups_are_made_at_the_target_too(
+    here: Here, other_broker: EmbeddedBroker, topic: Callable[[], str]
+) -> None:
+    name = topic()
+    mine, others = f"{name}-readers", f"{name}-of-another-topic"
+    literal, prefixed = ResourcePatternType.LITERAL, ResourcePatternType.PREFIXED
+
+    def rule(name: str, principal: str, pattern: ResourcePatternType = literal) -> AclBinding:
+        kind, allow = AclResourceType.GROUP, AclPermissionType.ALLOW
+        return AclBinding(kind, name, principal, AclOperation.READ, allow, "*", pattern)
+
+    with (
+        EmbeddedBroker(config=GUARDED, storage="memory") as source,
+        Admin(source.bootstrap) as admin,
+        Admin(other_broker.bootstrap) as to_admin,
+    ):
+        admin.create_topics([NewTopic(name, 1), NewTopic(f"{name}-2", 1)])
+        admin.create_acls(
+            [
+                rule(mine, "User:alice"),
+                rule(name, "User:carol", prefixed),
+                rule(others, "User:dan"),
+            ]
+        )
+        commit(source.bootstrap, mine, name, {0: 0})
+        commit(source.bootstrap, others, f"{name}-2", {0: 0})
+        groups = ("--acls", "--groups", f"{name}-.*")
+        arguments = ("copy", name, *elsewhere(other_broker, *groups))
+        shown = here(*arguments, "--dry-run", "--json", BARNABAS_BOOTSTRAP=source.bootstrap)
+        assert json.loads(shown.stdout)["group_acls"] == [
+            {
+                "group": mine,
+                "principal": "User:alice",
+                "host": "*",
+                "operation": "read",
+                "permission": "allow",
+            }
+        ]
+        table = here(*arguments, "--dry-run", BARNABAS_BOOTSTRAP=source.bootstrap)
+        assert "GROUP" in table.stdout
+        assert "User:alice" in table.stdout
+        assert "barnabas acls list --group shows which" in table.stderr
+        assert not [each for each in to_admin.describe_acls() if each.resource_name.startswith(name)]
+        done = here(*arguments, BARNABAS_BOOTSTRAP=source.bootstrap)
+        assert "1 rule of access made at the target" in done.stderr
+        found = [each for each in to_admin.describe_acls() if each.resource_name.startswith(name)]
+        assert found == [rule(mine, "User:alice")]
+
+
+def test_rules_are_made_for_groups_that_come_while_a_copy_follows() -> None:
+    class Transfer:
+        rows: ClassVar[list[CarriedOffset]] = []
+
+        def committed(self, targets: object, partitions: object) -> dict[Any, int]:
+            return {("first", TopicPartition("t", 0)): 1}
+
+        def found(self, *_: object, is_before: bool) -> list[CarriedOffset]:
+            return self.rows
+
+        def commit(self, rows: list[CarriedOffset]) -> list[CarriedOffset]:
+            return rows
+
+    made: list[Sequence[str]] = []
+    transfer: Any = Transfer()
+    consumer: Any = None
+    groups = carrying.GroupCarrying(transfer, consumer, [], [], {}, made.append)
+    Transfer.rows = [CarriedOffset(group, "t", 0, 1, "t", 1) for group in ("first", "second")]
+    groups.run()
+    groups.run()
+    assert (groups.groups, made) == (["first", "second"], [["second"]])
 
 
 def test_rules_are_told_not_to_be_there_where_the_source_has_no_authorizer(

@@ -77,6 +77,7 @@ LINES = (
     "features list",
     "log-dirs list",
     "log-dirs replicas",
+    "log-dirs verify",
     "quorum describe",
     "quotas list",
     "reassign start t --brokers 1,2 --dry-run",
@@ -85,6 +86,7 @@ LINES = (
     "share-groups reset-offsets shared --topic t --to-earliest --dry-run",
     "share-groups list",
     "share-groups describe shared",
+    "share-groups describe --pattern shared.*",
     "transactions list",
     "transactions describe open",
     "transactions producers t",
@@ -95,6 +97,7 @@ LINES = (
     "faults nodes list",
     "groups list",
     "groups list --lag",
+    "groups list --seconds",
     "groups list --lag --watch --looks 2 --interval 0.1",
     "groups describe readers",
     "groups describe readers --seconds",
@@ -119,7 +122,7 @@ LINES = (
 SCHEMA = '{"type": "record", "name": "T", "fields": [{"name": "id", "type": "long"}]}'
 CHANGES = ("lag", "catch-up", "part", "join", "pause", "resume", "stop", "start", "kill", "start")
 """Of a node by `faults nodes`, in an order in which each may be."""
-EMPTY = ("reassign list", "transactions find-hanging")
+EMPTY = ("reassign list", "log-dirs verify", "transactions find-hanging")
 """Of which there is nothing to show here; their rows are in the tests of what they do."""
 
 

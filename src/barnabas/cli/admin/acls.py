@@ -181,7 +181,7 @@ def delete(
     user_principal: User = None,
     prefixed: Prefixed = False,
     host: Host = None,
-    every: Annotated[bool, typer.Option("--all", help="Whatever the resource.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Rules for all resources.")] = False,
     dry_run: DryRun = False,
     yes: Yes = False,
     bootstrap: Bootstrap = None,

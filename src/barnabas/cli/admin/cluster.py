@@ -184,7 +184,7 @@ def add(
     command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
-    """Make a controller a voter: one that only follows so far."""
+    """Make a controller a voter that was an observer."""
     endpoints = [_endpoint(text) for text in endpoint]
     directory = _directory(directory_id)
     with admin_client(bootstrap, command_config, setting) as admin:
@@ -209,7 +209,7 @@ def remove(
     command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
-    """Take a controller out of the voters."""
+    """Remove a controller from the voters."""
     directory = _directory(directory_id)
     what = f"take controller {voter} out of the voters"
     with admin_client(bootstrap, command_config, setting) as admin:
@@ -261,11 +261,13 @@ def update(
             help="The feature, metadata.version for instance.", autocompletion=completion.features
         ),
     ],
-    level: Annotated[int, typer.Argument(min=0, help="The new level; 0 ends its use.")],
+    level: Annotated[int, typer.Argument(min=0, help="The new level; 0 turns it off.")],
     downgrade: Annotated[
         bool, typer.Option("--downgrade", help="Let the new level be lower than the current one.")
     ] = False,
-    unsafe: Annotated[bool, typer.Option("--unsafe", help="The same, even where metadata is lost.")] = False,
+    unsafe: Annotated[
+        bool, typer.Option("--unsafe", help="As --downgrade, even where metadata is lost.")
+    ] = False,
     dry_run: DryRun = False,
     yes: Yes = False,
     bootstrap: Bootstrap = None,

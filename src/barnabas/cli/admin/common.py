@@ -22,7 +22,13 @@ if TYPE_CHECKING:
     from barnabas import Admin, TopicDescription
 
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
+KeepThrottle = Annotated[
+    bool, typer.Option("--keep-throttle", help="Leave the throttle as it is; otherwise it is taken off.")
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")]
+
+STATUS_OF_WHAT_IS_NOT_DONE = 3
+"""Of commands that tell how far moves of replicas are."""
 
 E = TypeVar("E", bound=IntEnum)
 

@@ -35,7 +35,7 @@ Names = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[NAME]...",
-        help="Their names; of brokers ids, or <default> for all brokers.",
+        help="Their names; for brokers their ids, or <default> for all.",
         autocompletion=completion.resources,
     ),
 ]
@@ -49,7 +49,7 @@ def list_resources(
     setting: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print what has settings."""
+    """Print the names of what has settings."""
     types = None if kind is None else [member_of(ResourceType, kind, "TYPE")]
     with admin_client(bootstrap, command_config, setting) as admin:
         found = admin.list_config_resources(types)
@@ -62,16 +62,16 @@ def describe(
     kind: Kind,
     names: Names = None,
     pattern: Pattern = None,
-    every: Annotated[bool, typer.Option("--all", help="Those that are defaults as well.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Print defaults as well.")] = False,
     documentation: Annotated[
-        bool, typer.Option("--documentation", help="What each is for, in Kafka's words.")
+        bool, typer.Option("--documentation", help="Print what each setting is for, in Kafka's words.")
     ] = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print settings with where their values come from. Passwords are never told."""
+    """Print settings with where their values come from. Passwords are never shown."""
     with admin_client(bootstrap, command_config, setting) as admin:
         resources = _resources(admin, kind, names, pattern)
         found = admin.describe_configs(resources, include_documentation=documentation)
@@ -99,7 +99,7 @@ def set_configs(
         list[str] | None,
         typer.Argument(
             metavar="[NAME]... [SETTING=VALUE]...",
-            help="Names, of brokers ids, or <default> for all brokers; then settings by Kafka's names.",
+            help="Names, for brokers their ids, or <default> for all; then settings by Kafka's names.",
             autocompletion=completion.configs,
         ),
     ] = None,
@@ -109,7 +109,7 @@ def set_configs(
         typer.Option(
             "--delete",
             metavar="SETTING",
-            help="Back to the default (repeatable).",
+            help="Delete this setting: the default holds then (repeatable).",
             autocompletion=completion.configs,
         ),
     ] = None,
@@ -127,7 +127,7 @@ def set_configs(
         typer.Option(
             "--subtract",
             metavar="SETTING=ITEM",
-            help="Take one out of a list (repeatable).",
+            help="Remove an item from a list (repeatable).",
             autocompletion=completion.configs,
         ),
     ] = None,
@@ -186,7 +186,8 @@ def delete(
 ) -> None:
     """Delete all settings of their own that topics, brokers, groups or client metrics subscriptions have.
 
-    What holds then is the default, or what is set for all brokers. For one setting there is set --delete.
+    What holds then is the default, or what is set for all brokers. To delete one setting, use configs set
+    --delete.
     """
     with admin_client(bootstrap, command_config, setting) as admin:
         resources = _resources(admin, kind, names, pattern)

@@ -30,7 +30,7 @@ def elect(
     partitions: Partitions = None,
     every: Annotated[bool, typer.Option("--all", help="All partitions.")] = False,
     unclean: Annotated[
-        bool, typer.Option("--unclean", help="Any replica where none is in sync: records may be lost.")
+        bool, typer.Option("--unclean", help="Elect any replica where none is in sync: records may be lost.")
     ] = False,
     dry_run: DryRun = False,
     yes: Yes = False,

@@ -9,7 +9,8 @@ import typer
 
 from barnabas.cli import profiles
 from barnabas.cli.admin.common import DryRun, Yes, confirm, told_dry_run
-from barnabas.cli.options import AsJson, Settings, UsageError, pairs
+from barnabas.cli.librdkafka_names import with_kafka_names
+from barnabas.cli.options import AsJson, Settings, UsageError, pairs, tell_what_is_left_out
 from barnabas.cli.output import note, print_json, print_rows
 from barnabas.cli.properties import read_properties
 
@@ -35,7 +36,7 @@ def add(
         ),
     ] = None,
     setting: Settings = None,
-    default: Annotated[bool, typer.Option("--default", help="Use this profile where none is named.")] = False,
+    default: Annotated[bool, typer.Option("--default", help="Make this the default profile.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Replace a profile of this name.")] = False,
 ) -> None:
     """Keep a cluster's settings. Write a secret as ${env:NAME} or ${keyring:SERVICE/NAME}: it is looked up
@@ -55,6 +56,7 @@ def add(
     if default:
         profiles.set_default(name)
     note(f"profile {name} is kept in {profiles.path_of(name)}")
+    tell_what_is_left_out(found)
     plain = [key for key, value in sorted(found.items()) if profiles.is_plain_secret(key, value)]
     if plain:
         verb = "stands" if len(plain) == 1 else "stand"
@@ -67,7 +69,8 @@ def list_profiles(as_json: AsJson = False) -> None:
     """Print all profiles and their brokers."""
     default = profiles.default_name()
     rows = [
-        (name, profiles.stored(name).get("bootstrap.servers"), name == default) for name in profiles.names()
+        (name, with_kafka_names(profiles.stored(name)).get("bootstrap.servers"), name == default)
+        for name in profiles.names()
     ]
     print_rows(("name", "bootstrap_servers", "is_default"), rows, as_json=as_json)
 
@@ -101,9 +104,9 @@ def remove(name: Name, dry_run: DryRun = False, yes: Yes = False) -> None:
 @app.command()
 def default(
     name: Annotated[str | None, typer.Argument(help="The profile.", autocompletion=profiles.complete)] = None,
-    none: Annotated[bool, typer.Option("--none", help="Use no profile where none is named.")] = False,
+    none: Annotated[bool, typer.Option("--none", help="Have no default profile.")] = False,
 ) -> None:
-    """Use a profile where none is named; without a name, print which one that is."""
+    """Set the default profile; without a name, print it."""
     if name is not None and none:
         raise UsageError("--none and a profile exclude each other")
     if name is None and not none:

@@ -12,6 +12,7 @@ from barnabas.cli.admin.common import DryRun, Yes, admin_client, confirm, told_d
 from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError
 from barnabas.cli.output import note, print_json, print_rows
 from barnabas.client.admin.types import DelegationToken
+from barnabas.records.times import duration_ms
 
 if TYPE_CHECKING:
     from barnabas import Admin
@@ -34,27 +35,31 @@ def create(
             "--owner", help="Whose token it is: User:alice; that of the user that connects if left out."
         ),
     ] = None,
-    max_lifetime_ms: Annotated[
-        int,
+    max_lifetime: Annotated[
+        str | None,
         typer.Option(
+            "--max-lifetime",
             "--max-lifetime-ms",
-            help="How many milliseconds it may live, with renewals; -1: as many as the broker allows.",
+            metavar="DURATION",
+            help="How long it may live, with renewals: 7d, or a number of milliseconds; as long as the "
+            "broker allows if left out.",
         ),
-    ] = -1,
+    ] = None,
     dry_run: DryRun = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Create a token, and print it: this once with its HMAC, which is its password."""
+    """Create a token and print it, with its HMAC, which is its password and is shown only now."""
+    lifetime_ms = _period_ms(max_lifetime, "--max-lifetime")
     with admin_client(bootstrap, command_config, setting) as admin:
         if dry_run:
             # Fails where this connection or cluster has no tokens.
             admin.describe_delegation_tokens()
             told_dry_run(f"create a token of {owner or 'whoever connects'}")
             return
-        token = admin.create_delegation_token(renewer or (), owner=owner, max_lifetime_ms=max_lifetime_ms)
+        token = admin.create_delegation_token(renewer or (), owner=owner, max_lifetime_ms=lifetime_ms)
     shown: dict[str, Any] = dict(zip(_COLUMNS, _row(token), strict=True))
     shown["hmac"] = base64.b64encode(token.hmac).decode()
     if as_json:
@@ -83,10 +88,16 @@ def list_tokens(
 @app.command()
 def renew(
     hmac: Hmac,
-    period_ms: Annotated[
-        int,
-        typer.Option("--period-ms", help="For how many milliseconds from now on; -1: the broker's default."),
-    ] = -1,
+    period: Annotated[
+        str | None,
+        typer.Option(
+            "--period",
+            "--period-ms",
+            metavar="DURATION",
+            help="How long it holds from now on: 1d, or a number of milliseconds; the broker's default if "
+            "left out.",
+        ),
+    ] = None,
     dry_run: DryRun = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
@@ -94,6 +105,7 @@ def renew(
 ) -> None:
     """Renew a token: it expires later."""
     key = _hmac(hmac)
+    period_ms = _period_ms(period, "--period")
     with admin_client(bootstrap, command_config, setting) as admin:
         if dry_run:
             told_dry_run(f"renew {_described(admin, key)}")
@@ -105,17 +117,24 @@ def renew(
 @app.command()
 def expire(
     hmac: Hmac,
-    period_ms: Annotated[
-        int, typer.Option("--period-ms", help="In how many milliseconds; -1: at once.")
-    ] = -1,
+    period: Annotated[
+        str | None,
+        typer.Option(
+            "--period",
+            "--period-ms",
+            metavar="DURATION",
+            help="In how long: 10m, or a number of milliseconds; at once if left out.",
+        ),
+    ] = None,
     dry_run: DryRun = False,
     yes: Yes = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
-    """Have a token expire, at once or later."""
+    """Make a token expire, at once or later."""
     key = _hmac(hmac)
+    period_ms = _period_ms(period, "--period")
     with admin_client(bootstrap, command_config, setting) as admin:
         if dry_run:
             told_dry_run(f"end {_described(admin, key)}")
@@ -143,6 +162,13 @@ def _row(token: DelegationToken) -> tuple[Any, ...]:
         token.expiry_timestamp,
         token.max_timestamp,
     )
+
+
+def _period_ms(text: str | None, option: str) -> int:
+    """-1, as brokers take it, for none."""
+    if text is None or text.strip() == "-1":
+        return -1
+    return duration_ms(text, option, of_number=1, unit="milliseconds")
 
 
 def _hmac(text: str) -> bytes:

@@ -15,11 +15,14 @@ from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, Usa
 from barnabas.cli.output import note, print_rows
 from barnabas.client.admin.hanging_transactions import DEFAULT_MINUTES, abort_of, open_before, unknown_to
 from barnabas.client.admin.types import ProducerState
+from barnabas.records.times import duration_ms
 
 if TYPE_CHECKING:
     from barnabas import Admin
 
-app = typer.Typer(help="List, describe, find hanging transactions, and end them.", no_args_is_help=True)
+app = typer.Typer(
+    help="List and describe transactions, find those that hang, and abort them.", no_args_is_help=True
+)
 
 
 @app.command("list")
@@ -27,10 +30,12 @@ def list_transactions(
     state: Annotated[
         list[str] | None, typer.Option("--state", help="Only in this state: Ongoing, ... (repeatable).")
     ] = None,
-    minutes: Annotated[
-        float | None,
+    open_for: Annotated[
+        str | None,
         typer.Option(
-            "--open-for", metavar="MINUTES", help="Only those that are open for more than so many minutes."
+            "--open-for",
+            metavar="DURATION",
+            help="Only those that are open for longer: 15m, 2h, or a number of minutes.",
         ),
     ] = None,
     pattern: Annotated[
@@ -48,7 +53,7 @@ def list_transactions(
     with admin_client(bootstrap, command_config, setting) as admin:
         found = admin.list_transactions(
             states=state or (),
-            duration_ms=None if minutes is None else round(minutes * 60_000),
+            duration_ms=None if open_for is None else _open_for_ms(open_for),
             pattern=pattern,
         )
     rows = [
@@ -63,7 +68,12 @@ def list_transactions(
 @app.command()
 def describe(
     transactional_ids: Annotated[
-        list[str], typer.Argument(help="The transactional ids.", autocompletion=completion.transactional_ids)
+        list[str],
+        typer.Argument(
+            metavar="TRANSACTIONAL-ID...",
+            help="The transactional ids.",
+            autocompletion=completion.transactional_ids,
+        ),
     ],
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
@@ -131,21 +141,23 @@ def find_hanging(
             autocompletion=completion.topics,
         ),
     ] = None,
-    minutes: Annotated[
-        float,
+    open_for: Annotated[
+        str,
         typer.Option(
-            "--open-for", metavar="MINUTES", help="Only those that are open for more than so many minutes."
+            "--open-for",
+            metavar="DURATION",
+            help="Only those that are open for longer: 15m, 2h, or a number of minutes.",
         ),
-    ] = DEFAULT_MINUTES,
+    ] = f"{DEFAULT_MINUTES}m",
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print transactions that are open in a partition, and of which no coordinator knows any more."""
+    """Print transactions that are open in a partition, but that no coordinator knows any more."""
     with admin_client(bootstrap, command_config, setting) as admin:
         chosen = partitions_in(admin, partitions or admin.list_topics(), "TOPIC")
-        found = hanging(admin, chosen, minutes)
+        found = hanging(admin, chosen, _open_for_ms(open_for) / 60_000)
     rows = [(*tp, *_producer(each)) for tp, each in found]
     print_rows(_PRODUCER_COLUMNS, rows, as_json=as_json)
 
@@ -172,7 +184,7 @@ def abort(
     command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
-    """End a transaction that hangs in a partition. One that is just open is ended by fence.
+    """Abort a transaction that hangs in a partition. To abort one that is only open, use fence.
 
     For example: barnabas transactions abort orders:0 --start-offset 42
     """
@@ -196,7 +208,12 @@ def abort(
 @app.command()
 def fence(
     transactional_ids: Annotated[
-        list[str], typer.Argument(help="The transactional ids.", autocompletion=completion.transactional_ids)
+        list[str],
+        typer.Argument(
+            metavar="TRANSACTIONAL-ID...",
+            help="The transactional ids.",
+            autocompletion=completion.transactional_ids,
+        ),
     ],
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -204,7 +221,7 @@ def fence(
     command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
-    """Shut out the producers that use these ids now, and abort their transactions."""
+    """Fence the producers that use these ids, and abort their transactions."""
     what = f"shut out the producers of {', '.join(transactional_ids)}"
     if not dry_run:
         confirm(what, is_sure=yes)
@@ -239,6 +256,10 @@ def _producer(state: ProducerState) -> tuple[int | None, ...]:
         state.coordinator_epoch,
         state.current_transaction_start_offset,
     )
+
+
+def _open_for_ms(text: str) -> int:
+    return duration_ms(text, "--open-for", of_number=60_000, unit="minutes")
 
 
 def hanging(

@@ -94,7 +94,7 @@ def delete(
     command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
-    """Take a user's passwords away, for these mechanisms or for all."""
+    """Delete a user's passwords, for these mechanisms or for all."""
     mechanisms = _mechanisms(mechanism)
     with admin_client(bootstrap, command_config, setting) as admin:
         known = [info.mechanism for info in admin.describe_user_scram_credentials([user])[user]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from barnabas import TopicPartition
@@ -22,7 +22,7 @@ GROUPS_SECONDS = 60.0
 
 class GroupCarrying:
     """The carrying over of groups, while a copy runs and after it. `partitions` may grow, and so may
-    `planned`."""
+    `planned`. `make_rules` is called with groups that were not there at first."""
 
     def __init__(
         self,
@@ -31,15 +31,18 @@ class GroupCarrying:
         planned: Sequence[CopyRoute],
         partitions: Sequence[TopicPartition],
         begins: Mapping[TopicPartition, int],
+        make_rules: Callable[[Sequence[str]], None] | None,
     ) -> None:
         self._transfer = transfer
         self._consumer = consumer
         self._planned = planned
         self._partitions = partitions
         self._begins = begins
+        self._make_rules = make_rules
         self._done_at = time.monotonic()
         # Raises for a group that is not there before anything is copied.
-        transfer.committed(self._targets(), partitions)
+        committed = transfer.committed(self._targets(), partitions)
+        self.groups = sorted({group for group, _ in committed})
 
     def found(self, *, is_before: bool = False) -> list[CarriedOffset]:
         """What would be committed now; with `is_before`, before the copy."""
@@ -50,7 +53,12 @@ class GroupCarrying:
 
     def run(self) -> list[CarriedOffset]:
         self._done_at = time.monotonic()
-        return self._transfer.commit(self.found())
+        found = self.found()
+        added = sorted({each.group for each in found}.difference(self.groups))
+        if added and self._make_rules is not None:
+            self._make_rules(added)
+        self.groups += added
+        return self._transfer.commit(found)
 
     def run_when_due(self) -> None:
         """What fails is tried again the next time, and at the end."""

@@ -52,6 +52,7 @@ from barnabas.cli.other_cluster import (
 )
 from barnabas.cli.output import note, plural
 from barnabas.cli.producing.throttle import Throttle
+from barnabas.client.admin.types import AclBinding
 from barnabas.errors import MissingExtraError
 from barnabas.records.times import timestamp_ms
 from barnabas.settings.table import AdminConfig, ConsumerConfig, ProducerConfig
@@ -78,7 +79,7 @@ def copy(
     rename: Annotated[
         list[str] | None,
         typer.Option(
-            "--rename", metavar="OLD=NEW", help="Give a topic another name at the target (may be repeated)."
+            "--rename", metavar="OLD=NEW", help="Give a topic another name at the target (repeatable)."
         ),
     ] = None,
     rename_regex: Annotated[
@@ -86,9 +87,8 @@ def copy(
         typer.Option(
             "--rename-regex",
             metavar="REGEX=NEW",
-            help=r"Give topics whose whole name matches another name, with \1 for a group of the expression "
-            r"(may "
-            "be repeated).",
+            help="Give topics whose whole name matches a new name, in which \\1 stands for a group of the "
+            "expression (repeatable).",
         ),
     ] = None,
     prefix: Annotated[
@@ -129,8 +129,8 @@ def copy(
         bool,
         typer.Option(
             "--exactly-once",
-            help="Write records in transactions, each with how far the copy is: one that was broken off goes "
-            "on, with no record lost and none twice.",
+            help="Write records in transactions, together with how far the copy is: after a break the next "
+            "run loses no record and writes none twice.",
         ),
     ] = False,
     group: Annotated[
@@ -138,16 +138,15 @@ def copy(
         typer.Option(
             "--group",
             "-g",
-            help="Keep account of what was copied under this group, so that the next run goes on there. With "
-            "--exactly-once its name is made of the topics' names if left out.",
+            help="Keep how far the copy is under this group, so that the next run goes on there. With "
+            "--exactly-once, a name is made of the topics' names if left out.",
         ),
     ] = None,
     follow: Annotated[
         bool,
         typer.Option(
             "--follow",
-            help="Go on with records and partitions that come, until Ctrl-C; if left out, stop at the "
-            "present end.",
+            help="Go on with new records and partitions until Ctrl-C; if left out, stop at the present end.",
         ),
     ] = False,
     offset: Annotated[
@@ -156,7 +155,7 @@ def copy(
             "--offset",
             "-o",
             metavar="OFFSET|-N|beginning|end|TIME",
-            help="Begin there, where no account says otherwise; at the beginning if left out.",
+            help="Begin there, unless --group knows how far the copy is; at the beginning if left out.",
         ),
     ] = None,
     since: Annotated[
@@ -171,7 +170,7 @@ def copy(
     ] = None,
     partition: Annotated[
         list[int] | None,
-        typer.Option("--partition", "-p", metavar="NUMBER", help="Only this partition (may be repeated)."),
+        typer.Option("--partition", "-p", metavar="NUMBER", help="Only this partition (repeatable)."),
     ] = None,
     max_records: Annotated[
         int | None, typer.Option("--max", "-n", min=1, help="Stop after so many records.")
@@ -188,19 +187,21 @@ def copy(
         typer.Option(
             "--match-header",
             metavar="NAME[=REGEX]",
-            help="Only records with such a header (may be repeated: with all of them).",
+            help="Only records with such a header (repeatable: with all of them).",
         ),
     ] = None,
     records_per_second: Annotated[
         float | None,
-        typer.Option("--records-per-second", min=0.1, help="Copy so many records a second at most."),
+        typer.Option(
+            "--records-per-second", "--rate", min=0.1, help="Copy at most so many records a second."
+        ),
     ] = None,
     megabytes_per_second: Annotated[
         float | None,
         typer.Option(
             "--megabytes-per-second",
             min=0.001,
-            help="Copy so many a second at most, counted before compression.",
+            help="Copy at most so many megabytes a second, counted before compression.",
         ),
     ] = None,
     groups: Annotated[
@@ -208,14 +209,18 @@ def copy(
         typer.Option(
             "--groups",
             metavar="GROUP|REGEX",
-            help="Commit at the target where these groups stand in what was copied, after the copy and with "
-            "--follow every minute (may be repeated).",
+            help="Commit the offsets of these groups at the target, after the copy, and with --follow every "
+            "minute (repeatable).",
             autocompletion=completion.groups,
         ),
     ] = None,
     acls: Annotated[
         bool,
-        typer.Option("--acls", help="Copy the rules of access (ACLs) that name the topics."),
+        typer.Option(
+            "--acls",
+            help="Copy the rules of access (ACLs) that name the topics, and with --groups those that name "
+            "the groups.",
+        ),
     ] = False,
     to_schema_registry: Annotated[
         str | None,
@@ -335,6 +340,7 @@ def copy(
             )
         partitions = bounds.partitions_of(consumer, names, partition)
         of_access = rules.rules_of(admin, planned) if acls else []
+        of_group_access: list[AclBinding] = []
         begins: dict[TopicPartition, int] = {}
         carrying = None
         if groups:
@@ -349,7 +355,15 @@ def copy(
                     is_wanted, source_headers, schemas is not None, leaves_some_out=on_error == "skip"
                 ),
             )
-            carrying = GroupCarrying(transfer, consumer, planned, partitions, begins)
+
+            def make_rules(groups: Sequence[str]) -> None:
+                rules.make(to_admin, rules.rules_of_groups(admin, groups))
+
+            carrying = GroupCarrying(
+                transfer, consumer, planned, partitions, begins, make_rules if acls else None
+            )
+            if acls:
+                of_group_access = rules.rules_of_groups(admin, carrying.groups)
         producer_settings = target.settings(ProducerConfig)
         if exactly_once:
             producer_settings["transactional_id"] = group
@@ -359,7 +373,7 @@ def copy(
             if create_topics:
                 plan.create_missing(admin, to_admin, planned, replication_factor)
             if acls:
-                rules.make(to_admin, of_access)
+                rules.make(to_admin, [*of_access, *of_group_access])
             producer = opened.enter_context(barnabas.Producer(**producer_settings))
             if exactly_once:
                 # Before the account is read: this ends what a broken-off copy has left open.
@@ -384,7 +398,16 @@ def copy(
             targets = {route.source: route.target for route in planned}
             of_schemas = None if schemas is None else schemas.preview(targets)
             of_groups = None if carrying is None else carrying.found(is_before=True)
-            tell_plan(planned, consumer, partitions, of_access, of_schemas, of_groups, as_json=as_json)
+            tell_plan(
+                planned,
+                consumer,
+                partitions,
+                of_access,
+                of_group_access,
+                of_schemas,
+                of_groups,
+                as_json=as_json,
+            )
             return
         copier = Copier(
             consumer,

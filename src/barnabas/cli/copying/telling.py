@@ -48,6 +48,7 @@ def tell_plan(
     consumer: Consumer,
     partitions: Sequence[TopicPartition],
     of_access: Sequence[AclBinding],
+    of_group_access: Sequence[AclBinding],
     of_schemas: Sequence[SubjectPreview] | None,
     of_groups: Sequence[CarriedOffset] | None,
     *,
@@ -70,15 +71,18 @@ def tell_plan(
         document: dict[str, Any] = {"is_dry_run": True, "topics": rows} | _groups_as_json(of_groups)
         if of_access:
             document["acls"] = rules.rows_of(of_access)
+        if of_group_access:
+            document["group_acls"] = rules.rows_of(of_group_access)
         if of_schemas is not None:
             document["subjects"] = [asdict(each) for each in of_schemas]
         print_json(document)
         return
     columns = ["SOURCE", "TARGET", "PARTITIONS", "OFFSETS TO COPY", "CREATED"]
     print_table(columns, [[*list(row.values())[:-1], "yes" if row["is_created"] else "no"] for row in rows])
-    if of_access:
-        found = rules.rows_of(of_access)
-        print_table([name.upper() for name in found[0]], [list(row.values()) for row in found])
+    for bindings in (of_access, of_group_access):
+        if bindings:
+            found = rules.rows_of(bindings)
+            print_table([name.upper() for name in found[0]], [list(row.values()) for row in found])
     if of_schemas:
         columns = ["SUBJECT", "VERSIONS", "SUBJECT AT THE TARGET", "VERSIONS THERE"]
         print_table(columns, [list(asdict(each).values()) for each in of_schemas])

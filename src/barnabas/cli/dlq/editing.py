@@ -6,23 +6,31 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+from types import MappingProxyType, TracebackType
+from typing import Any, Self
 
+import typer
+
+from barnabas import Registry
 from barnabas.cli.dlq import edits
+from barnabas.cli.dlq.schemas import LetterSchemas
 from barnabas.cli.options import UsageError
 from barnabas.cli.output import note
 from barnabas.records.dead_letters.spool import LetterSpool
 
 _DEFAULT_EDITOR = "vi"
+NO_SETTINGS: Mapping[str, Any] = MappingProxyType({})
 
 
 class Editing:
     """A context manager. At its end the file is deleted if the letters were sent, and else named in a note.
     `told_from`: the options by which letters are read, which have to be the same to go on with a replay.
+    `registry_url` and what follows it: the registry by whose schemas letters are read, if one is named.
     Raises: UsageError, MissingExtraError."""
 
     def __init__(
@@ -33,12 +41,18 @@ class Editing:
         *,
         opens_editor: bool,
         edited: Path | None,
+        registry_url: str | None = None,
+        registry_settings: Mapping[str, Any] = NO_SETTINGS,
     ) -> None:
         if sum((bool(sets or computed), opens_editor, edited is not None)) > 1:
             raise UsageError("--set and --set-cel, --edit, and --edited exclude each other")
         self._given = (*sets, *computed, *told_from)
+        self._registry_url = registry_url
+        self._registry_settings = registry_settings
         self._changes = edits.sets_of(sets, computed)
-        self._arguments = (tuple(sets), tuple(computed), tuple(told_from))
+        # What is set means something else in bytes that are read by a schema.
+        by_schema = ("by schema",) if self._changes and registry_url is not None else ()
+        self._arguments = (tuple(sets), tuple(computed), tuple(told_from), *by_schema)
         self.opens_editor = opens_editor
         self._edited = edited
         self._file: Path | None = None
@@ -58,15 +72,21 @@ class Editing:
         return edits.digest_of(self._arguments, self._text)
 
     def apply(self, spool: LetterSpool) -> None:
-        """Raises: UsageError; nothing is to be sent then."""
+        """Raises: UsageError, RegistryError; nothing is to be sent then."""
         before = spool.count()
-        if self.opens_editor and before:
-            self._keep(self._in_editor(spool))
-        elif self._text is not None:
-            name = f"--edited {str(self._edited)!r}"
-            self._keep(edits.take_lines(spool, self._text, name, is_rest_dropped=False)[0])
-        else:
-            self.changes, self.count = edits.change_all(spool, self._changes)
+        is_read = before and (self.opens_editor or self._text is not None or self._changes)
+        with ExitStack() as stack:
+            registry = None
+            if is_read and self._registry_url is not None:
+                registry = stack.enter_context(Registry(self._registry_url, **self._registry_settings))
+            schemas = LetterSchemas(registry)
+            if self.opens_editor and before:
+                self._keep(self._in_editor(spool, schemas))
+            elif self._text is not None:
+                name = f"--edited {str(self._edited)!r}"
+                self._keep(edits.take_lines(spool, self._text, name, schemas, is_rest_dropped=False)[0])
+            else:
+                self.changes, self.count = edits.change_all(spool, self._changes, schemas)
         self.dropped = before - spool.count()
 
     def _keep(self, changes: Sequence[edits.LetterEdit]) -> None:
@@ -75,15 +95,34 @@ class Editing:
     def sent(self) -> None:
         self._is_sent = True
 
-    def _in_editor(self, spool: LetterSpool) -> list[edits.LetterEdit]:
-        text = edits.lines_of(spool)
+    def _in_editor(self, spool: LetterSpool, schemas: LetterSchemas) -> list[edits.LetterEdit]:
+        text = edits.lines_of(spool, schemas)
         descriptor, name = tempfile.mkstemp(prefix="barnabas-dlq-", suffix=".jsonl")
         self._file = Path(name)
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(text)
+        while True:
+            self._run_editor(self._file)
+            edited = self._file.read_bytes()
+            if not edited.strip():
+                self._delete()
+                raise UsageError("no line is left: nothing was sent")
+            try:
+                changed, self._text = edits.take_lines(spool, edited, name, schemas, is_rest_dropped=True)
+            except UsageError as error:
+                if not sys.stdin.isatty():
+                    raise
+                note(f"error: {error}")
+                if not typer.confirm("edit again?", default=True, err=True):
+                    raise UsageError("nothing was sent") from None
+            else:
+                self._file.write_bytes(self._text)
+                return changed
+
+    def _run_editor(self, file: Path) -> None:
         editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or _DEFAULT_EDITOR
         try:
-            status = subprocess.run([*shlex.split(editor), name], check=False).returncode
+            status = subprocess.run([*shlex.split(editor), str(file)], check=False).returncode
         except OSError as error:
             self._delete()
             raise UsageError(
@@ -91,13 +130,6 @@ class Editing:
             ) from None
         if status != 0:
             raise UsageError(f"the editor {editor!r} ended with status {status}: nothing was sent")
-        edited = self._file.read_bytes()
-        if not edited.strip():
-            self._delete()
-            raise UsageError("no line is left: nothing was sent")
-        changed, self._text = edits.take_lines(spool, edited, name, is_rest_dropped=True)
-        self._file.write_bytes(self._text)
-        return changed
 
     def _delete(self) -> None:
         if self._file is not None:

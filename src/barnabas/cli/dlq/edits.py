@@ -1,6 +1,7 @@
 """Changes that are made to dead letters before they are sent: by options, or in a file of JSON lines.
 
-Owns what such a file looks like. Knows no broker.
+Owns what such a file looks like. A line says by which schema its key or value was read: it is written by that
+again if it was changed. Knows no broker.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, Protocol, cast
 
+from barnabas.cli.dlq.schemas import LetterSchemas, SeenLetter, place_of_letter
 from barnabas.cli.options import UsageError
 from barnabas.cli.producing.json_records import json_record
 from barnabas.errors import SerializationError
@@ -19,7 +21,7 @@ from barnabas.records.dead_letters.conventions import BY_KEY, Origin
 from barnabas.records.dead_letters.spool import LetterSpool, Spooled
 from barnabas.records.fields import FieldPath
 from barnabas.records.json_lines import as_json
-from barnabas.records.texts import JsonText, ReadRecord
+from barnabas.records.texts import SIDES, Side
 from barnabas.values import frozen
 
 MOST_SHOWN = 20
@@ -28,6 +30,7 @@ _LETTERS_TOGETHER = 5_000
 MOST_EDITED = 10_000
 """So many letters are edited in a file: more are for --set."""
 _PARTS = ("key", "value", "headers")
+_SCHEMAS: Mapping[Side, str] = {"key": "key_schema", "value": "value_schema"}
 # They say which letter a line is, or are not the producer's to choose.
 _IDS = ("topic", "partition", "offset")
 
@@ -36,14 +39,14 @@ _IDS = ("topic", "partition", "offset")
 class LetterEdit:
     """One letter as it was and as it is now."""
 
-    before: Spooled
-    after: Spooled
+    before: SeenLetter
+    after: SeenLetter
 
 
 class LetterChange(Protocol):
-    """Raises: UsageError (names the letter)."""
+    """Raises: UsageError (names the letter), RegistryError."""
 
-    def __call__(self, letter: Spooled) -> Spooled: ...
+    def __call__(self, seen: SeenLetter, schemas: LetterSchemas) -> Spooled: ...
 
 
 def sets_of(given: Sequence[str], computed: Sequence[str]) -> list[LetterChange]:
@@ -60,21 +63,27 @@ def sets_of(given: Sequence[str], computed: Sequence[str]) -> list[LetterChange]
     return found
 
 
-def change_all(spool: LetterSpool, changes: Sequence[LetterChange]) -> tuple[list[LetterEdit], int]:
-    """The first changes, and how many there were. Raises: UsageError; nothing is to be sent then."""
+def change_all(
+    spool: LetterSpool, changes: Sequence[LetterChange], schemas: LetterSchemas
+) -> tuple[list[LetterEdit], int]:
+    """The first changes, and how many there were. Raises: UsageError, RegistryError; nothing is to be sent
+    then."""
     first: list[LetterEdit] = []
     count = 0
     after: Origin | None = None
     while changes and (letters := [*islice(spool.letters(after), _LETTERS_TOGETHER)]):
-        for letter in letters:
-            changed = letter
-            for change in changes:
-                changed = change(changed)
-            if changed != letter:
-                spool.replace(changed)
+        before = schemas.seen(letters)
+        now = before
+        for change in changes:
+            # A change reads what the one before it has written.
+            after_change = [change(each, schemas) for each in now]
+            now = schemas.seen(after_change)
+        for was, changed in zip(before, now, strict=True):
+            if changed.letter != was.letter:
+                spool.replace(changed.letter)
                 count += 1
                 if len(first) < MOST_SHOWN:
-                    first.append(LetterEdit(letter, changed))
+                    first.append(LetterEdit(was, changed))
         after = letters[-1].origin
     return first, count
 
@@ -84,26 +93,26 @@ def digest_of(*parts: object) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
-def lines_of(spool: LetterSpool) -> bytes:
-    """Raises: UsageError for too many."""
+def lines_of(spool: LetterSpool, schemas: LetterSchemas) -> bytes:
+    """Raises: UsageError for too many, RegistryError."""
     count = spool.count()
     if count > MOST_EDITED:
         raise UsageError(
             f"{count:,} letters are too many to edit in a file: choose at most {MOST_EDITED:,}, by --error "
             "and its like, or give --set"
         )
-    return b"".join(_line(_document(letter)) for letter in spool.letters())
+    return b"".join(_line(_document(seen)) for seen in schemas.seen([*spool.letters()]))
 
 
 def take_lines(
-    spool: LetterSpool, text: bytes, name: str, *, is_rest_dropped: bool
+    spool: LetterSpool, text: bytes, name: str, schemas: LetterSchemas, *, is_rest_dropped: bool
 ) -> tuple[list[LetterEdit], bytes]:
     """Makes the letters in `spool` what the lines say, and drops those that say so. `is_rest_dropped`: those
     that no line is about, too; else there must be none. What was changed, and the lines with those that say
-    of the rest that it is dropped. Raises: UsageError (names file and line)."""
-    letters = {letter.origin: letter for letter in spool.letters()}
+    of the rest that it is dropped. Raises: UsageError (names file and line), RegistryError."""
+    letters = {seen.letter.origin: seen for seen in schemas.seen([*spool.letters()])}
     seen: set[Origin] = set()
-    changes: list[LetterEdit] = []
+    changed: list[tuple[SeenLetter, Spooled]] = []
     dropped: list[Origin] = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
@@ -113,24 +122,26 @@ def take_lines(
         origin = _origin(document)
         letter = letters.get(origin)
         if letter is None:
-            raise UsageError(f"{where}: no letter that was chosen came from {_place(origin)}")
+            raise UsageError(f"{where}: no letter that was chosen came from {place_of_letter(origin)}")
         if origin in seen:
-            raise UsageError(f"{where}: there is a line of {_place(origin)} already")
+            raise UsageError(f"{where}: there is a line of {place_of_letter(origin)} already")
         seen.add(origin)
         if document.pop("drop", False):
             dropped.append(origin)
             continue
-        after = _edited(letter, document, name, number)
-        if after != letter:
-            changes.append(LetterEdit(letter, after))
+        after = _edited(letter, document, name, number, schemas)
+        if after != letter.letter:
+            changed.append((letter, after))
     rest = [origin for origin in letters if origin not in seen]
     if rest and not is_rest_dropped:
         raise UsageError(
-            f"{name} has no line of {_place(rest[0])}, nor of {len(rest) - 1:,} others that were chosen: "
-            'leave out those that came later by --until, and drop others by lines with "drop": true'
+            f"{name} has no line of {place_of_letter(rest[0])}, nor of {len(rest) - 1:,} others that were "
+            'chosen: leave out those that came later by --until, and drop others by lines with "drop": true'
         )
-    for each in changes:
-        spool.replace(each.after)
+    for _, after in changed:
+        spool.replace(after)
+    shown_after = schemas.seen([after for _, after in changed])
+    changes = [LetterEdit(before, after) for (before, _), after in zip(changed, shown_after, strict=True)]
     for origin in (*dropped, *rest):
         spool.remove(origin)
     added = b"".join(_line({**_ids(origin), "drop": True}) for origin in rest)
@@ -144,7 +155,7 @@ def shown(change: LetterEdit) -> dict[str, Any]:
     before, after = _document(change.before), _document(change.after)
     names = [name for name in (*_PARTS, "timestamp") if before[name] != after[name]]
     return {
-        **_ids(change.before.origin),
+        **_ids(change.before.letter.origin),
         "before": {name: before[name] for name in names},
         "after": {name: after[name] for name in names},
     }
@@ -170,46 +181,54 @@ def _json_or_text(text: str) -> Any:
         return text
 
 
-def _constant(value: Any) -> Callable[[Spooled], Any]:
+def _constant(value: Any) -> Callable[[SeenLetter], Any]:
     return lambda _: value
 
 
-def _computed(expression: str) -> Callable[[Spooled], Any]:
+def _computed(expression: str) -> Callable[[SeenLetter], Any]:
     # Here and not above: nobody else waits for the import.
     from barnabas.records.conditions import CelFailure, computation, plain_of
     from barnabas.records.fields import fields_of
 
     evaluate = computation(expression, "--set-cel")
 
-    def compute(letter: Spooled) -> Any:
+    def compute(seen: SeenLetter) -> Any:
         try:
-            return plain_of(evaluate(fields_of(_record(letter))))
+            return plain_of(evaluate(fields_of(seen.record())))
         except (CelFailure, ValueError) as error:
-            raise UsageError(f"--set-cel {expression!r} of {_place(letter.origin)}: {error}") from None
+            place = place_of_letter(seen.letter.origin)
+            raise UsageError(f"--set-cel {expression!r} of {place}: {error}") from None
 
     return compute
 
 
-def _setter(path: FieldPath, value_of: Callable[[Spooled], Any], option: str) -> LetterChange:
+def _setter(path: FieldPath, value_of: Callable[[SeenLetter], Any], option: str) -> LetterChange:
     part, *names = path.parts
 
-    def set_in(letter: Spooled) -> Spooled:
-        value = value_of(letter)
+    def set_in(seen: SeenLetter, schemas: LetterSchemas) -> Spooled:
+        letter = seen.letter
+        value = value_of(seen)
         if part == "headers":
             (name,) = names
             headers = [each for each in letter.headers if each[0] != name]
             return replace(letter, headers=[*headers, (name, _bytes_of(value))])
+        side: Side = "key" if part == "key" else "value"
+        has_schema = seen.schema(side) is not None
         if not names:
-            return _with_part(letter, part, _bytes_of(value))
-        data = letter.key if part == "key" else letter.value
+            is_written = has_schema and value is not None
+            data = schemas.written(letter, side, value) if is_written else _bytes_of(value)
+            return _with_part(letter, part, data)
+        data = seen.key if part == "key" else seen.value
         try:
             document = json.loads(data or b"")
             _set(document, names, value)
         except (ValueError, LookupError, TypeError, RecursionError):
             raise UsageError(
-                f"{option} {path.text}: the {part} of {_place(letter.origin)} has no place for it: "
+                f"{option} {path.text}: the {part} of {place_of_letter(letter.origin)} has no place for it: "
                 f"{(data or b'')[:100].decode(errors='backslashreplace')}"
             ) from None
+        if has_schema:
+            return _with_part(letter, part, schemas.written(letter, side, document))
         return _with_part(letter, part, _dumped(document, data or b""))
 
     return set_in
@@ -239,25 +258,9 @@ def _bytes_of(value: Any) -> bytes | None:
     return value.encode() if isinstance(value, str) else _dumped(value, b"")
 
 
-def _record(letter: Spooled) -> ReadRecord:
-    topic, partition, offset = letter.origin
-    key, value = (_seen(data) for data in (letter.key, letter.value))
-    return ReadRecord(topic, partition, offset, letter.timestamp, key, value, letter.headers)
-
-
-def _seen(data: bytes | None) -> bytes | None:
-    """Objects and lists stand in lines as JSON, all else as text or base64."""
-    if data is None or data.lstrip()[:1] not in (b"{", b"["):
-        return data
-    try:
-        json.loads(data)
-    except (ValueError, RecursionError):
-        return data
-    return JsonText(data)
-
-
-def _document(letter: Spooled) -> dict[str, Any]:
-    return json.loads(as_json(_record(letter))) | _ids(letter.origin)
+def _document(seen: SeenLetter) -> dict[str, Any]:
+    schemas = {_SCHEMAS[side]: key for side in SIDES if (key := seen.schema(side)) is not None}
+    return json.loads(as_json(seen.record())) | _ids(seen.letter.origin) | schemas
 
 
 def _ids(origin: Origin) -> dict[str, Any]:
@@ -286,40 +289,80 @@ def _origin(document: Mapping[str, Any]) -> Origin:
     return Origin(document["topic"], BY_KEY if partition is None else partition, document["offset"])
 
 
-def _place(origin: Origin) -> str:
-    topic, partition, offset = origin
-    return f"{topic}, offset {offset}" if partition == BY_KEY else f"{topic}-{partition} at offset {offset}"
-
-
-def _edited(letter: Spooled, document: dict[str, Any], name: str, number: int) -> Spooled:
+def _edited(
+    seen: SeenLetter, document: dict[str, Any], name: str, number: int, schemas: LetterSchemas
+) -> Spooled:
     """Only what is different is made anew: the rest stays as it is, byte for byte."""
-    before = _document(letter)
+    letter = seen.letter
+    where = f"{name}, line {number}"
+    for side in SIDES:
+        given = document.pop(_SCHEMAS[side], None)
+        if given is None:
+            # What names no schema stands as it is, as where no registry was asked.
+            seen = _without_schema(seen, side, schemas)
+        elif given != seen.schema(side):
+            raise UsageError(_other_schema(seen, side, given, where, schemas))
+    before = _document(seen)
     if document.get("timestamp") == before["timestamp"]:
         # Also where it has none, which stands as -1.
         document = {**document, "timestamp": None}
     lacking = [part for part in (*_PARTS, "timestamp") if part not in document]
     if lacking:
-        raise UsageError(
-            f"{name}, line {number} has no {lacking[0]}: null stands for a key or value that is none"
-        )
+        raise UsageError(f"{where} has no {lacking[0]}: null stands for a key or value that is none")
     try:
         found = json_record(
             json.dumps({part: value for part, value in document.items() if part not in _IDS}).encode(),
             number,
-            is_key_json=False,
-            is_value_json=False,
+            is_key_json=seen.key_schema is not None,
+            is_value_json=seen.value_schema is not None,
         )
     except SerializationError as error:
         raise UsageError(f"{name}, {error}") from None
+
+    def data_of(side: Side, was: bytes | None, plain: bytes | None) -> bytes | None:
+        said = document[side]
+        if _is_same(said, before[side]):
+            return was
+        if said is None or seen.schema(side) is None:
+            return _dense(plain, said, was)
+        try:
+            return schemas.written(letter, side, said)
+        except UsageError as error:
+            raise UsageError(f"{where}: {error}") from None
+
     return Spooled(
         letter.origin,
-        letter.key if document["key"] == before["key"] else _dense(found.key, document["key"], letter.key),
-        letter.value
-        if document["value"] == before["value"]
-        else _dense(found.value, document["value"], letter.value),
+        data_of("key", letter.key, found.key),
+        data_of("value", letter.value, found.value),
         letter.headers if document["headers"] == before["headers"] else found.headers,
         letter.timestamp if found.timestamp is None else found.timestamp,
     )
+
+
+def _without_schema(seen: SeenLetter, side: Side, schemas: LetterSchemas) -> SeenLetter:
+    if seen.schema(side) is None:
+        return seen
+    plain = schemas.unread(seen.letter)
+    if side == "key":
+        return replace(seen, key=plain.key, key_schema=None)
+    return replace(seen, value=plain.value, value_schema=None)
+
+
+def _other_schema(seen: SeenLetter, side: Side, given: Any, where: str, schemas: LetterSchemas) -> str:
+    place = place_of_letter(seen.letter.origin)
+    if not schemas.has_registry:
+        return (
+            f"{where}: the {side} of {place} was read by schema {given}: name its registry by --registry-url"
+        )
+    known = seen.schema(side)
+    if known is None:
+        return f"{where}: the {side} of {place} cannot be read by schema {given}, which the line names"
+    return f"{where}: {_SCHEMAS[side]} of {place} is {known}, and cannot be changed to {given}"
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """As JSON, where 1, 1.0 and true are different."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def _dense(data: bytes | None, document: Any, like: bytes | None) -> bytes | None:

@@ -23,6 +23,7 @@ from barnabas.cli.options import (
     CommandConfig,
     Settings,
     UsageError,
+    registry_settings,
     settings_of_one,
 )
 from barnabas.cli.output import note, plural, print_json, print_table, stderr
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
     from barnabas import Admin, Consumer, Producer
 
 app = typer.Typer(
-    help="Dead letters of Spark queries, of Kafka Connect, Kafka Streams, Spring and others.",
+    help="Send dead letters back to their topics: of Spark queries, Kafka Connect, Kafka Streams, Spring and "
+    "others.",
     no_args_is_help=True,
 )
 
@@ -52,12 +54,26 @@ _READ_SETTINGS = {
     "allow_auto_create_topics": False,
 }
 
+RegistryOfLetters = Annotated[
+    str | None,
+    typer.Option(
+        "--registry-url",
+        "--registry",
+        "-r",
+        envvar="BARNABAS_REGISTRY",
+        metavar="URL",
+        help="The schema registry: keys and values that name a schema there are edited as JSON, and written "
+        "by that schema again.",
+    ),
+]
+
 Accounts = dict[TopicPartition, Account]
 
 
 @app.callback()
 def dlq() -> None:
-    """Dead letters of Spark queries, of Kafka Connect, Kafka Streams, Spring and others."""
+    """Send dead letters back to their topics: of Spark queries, Kafka Connect, Kafka Streams, Spring and
+    others."""
 
 
 @app.command()
@@ -66,7 +82,7 @@ def replay(
         str, typer.Argument(help="The topic of dead letters.", autocompletion=completion.topics)
     ],
     error: Annotated[
-        str | None, typer.Option("--error", help="Only letters whose error has this text in it.")
+        str | None, typer.Option("--error", help="Only letters whose error contains this text.")
     ] = None,
     query: Annotated[
         str | None, typer.Option("--query", metavar="ID", help="Only letters of this streaming query.")
@@ -84,7 +100,9 @@ def replay(
     to: Annotated[
         str | None,
         typer.Option(
-            "--to", metavar="TOPIC", help="Send them here, by their keys, instead of to where they came from."
+            "--to",
+            metavar="TOPIC",
+            help="Send them to this topic, by their keys, and not to where they came from.",
         ),
     ] = None,
     topic_from: Annotated[
@@ -124,7 +142,7 @@ def replay(
         typer.Option(
             "--drop-header",
             metavar="NAME|PREFIX*",
-            help="With --topic-from, leave out this header as well (may be repeated); those that the other "
+            help="With --topic-from, leave out this header as well (repeatable); those that the other "
             "options name are left out anyway.",
         ),
     ] = None,
@@ -133,8 +151,8 @@ def replay(
         typer.Option(
             "--set",
             metavar="PATH=VALUE",
-            help="Set a field of a key or value that is JSON, or key, value or headers.NAME as a whole, "
-            "to this JSON or text: value.amount=3 (may be repeated).",
+            help="Set a field of a key or value that is JSON, or key, value or headers.NAME as a whole, to "
+            "this JSON or text: value.amount=3 (repeatable).",
         ),
     ] = None,
     sets_by_cel: Annotated[
@@ -143,7 +161,7 @@ def replay(
             "--set-cel",
             metavar="PATH=CEL",
             help="Set it to the value of an expression in CEL: value.amount=value.amount * 100 (extra "
-            "registry-rules; may be repeated).",
+            "registry-rules; repeatable).",
         ),
     ] = None,
     edit: Annotated[
@@ -177,12 +195,13 @@ def replay(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would be sent, and why.")
     ] = False,
+    registry_url: RegistryOfLetters = None,
     group: Annotated[
         str | None,
         typer.Option(
             "--group",
             "-g",
-            help="Keep account of what is sent under this group; barnabas-dlq-TOPIC if left out.",
+            help="Keep how far the replay is under this group; barnabas-dlq-TOPIC if left out.",
         ),
     ] = None,
     bootstrap: Bootstrap = None,
@@ -202,7 +221,16 @@ def replay(
     group = group or f"barnabas-dlq-{topic}"
     convention = own_convention(topic_from, partition_from, offset_from, error_from, drop_header or ())
     told_from = (topic_from, partition_from, offset_from, error_from, *(drop_header or ()))
-    editing = Editing(sets or (), sets_by_cel or (), told_from, opens_editor=edit, edited=edited)
+    address, of_registry = registry_settings(command_config, setting, registry_url)
+    editing = Editing(
+        sets or (),
+        sets_by_cel or (),
+        told_from,
+        opens_editor=edit,
+        edited=edited,
+        registry_url=address,
+        registry_settings=of_registry,
+    )
     with ExitStack() as open_clients:
         open_clients.enter_context(editing)
         producer = None

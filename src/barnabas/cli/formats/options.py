@@ -22,9 +22,9 @@ ValueFormat = Annotated[
     typer.Option(
         "--value-format",
         metavar="FORMAT",
-        help="What values become: avro, json or protobuf by a schema registry, from JSON in the lines; "
+        help="How values are written: avro, json or protobuf by a schema registry, from JSON in the lines; "
         "raw-avro or raw-protobuf by --value-schema alone; short, int, long, float or double, as Kafka's "
-        "serializers write them; or bytes, from hex or base64.",
+        "serializers write them; hex or base64, as the bytes that such a text stands for.",
     ),
 ]
 ReadValueFormat = Annotated[
@@ -32,10 +32,10 @@ ReadValueFormat = Annotated[
     typer.Option(
         "--value-format",
         metavar="FORMAT",
-        help="What values are: avro, json or protobuf by a schema registry, printed as JSON; raw-avro or "
+        help="How values are read: avro, json or protobuf by a schema registry, printed as JSON; raw-avro or "
         "raw-protobuf by --value-schema alone; short, int, long, float or double, as Kafka's serializers "
-        "write them; hex or base64, to print bytes so; or auto: each by the schema that it names, otherwise "
-        "as JSON, text or hex by its looks.",
+        "write them; hex or base64, to print bytes so; or auto: each by the schema that it names, "
+        "otherwise as JSON, text or hex by its looks.",
     ),
 ]
 KeyFormat = Annotated[str | None, typer.Option("--key-format", metavar="FORMAT", help="The same for keys.")]
@@ -61,7 +61,7 @@ ValueVersion = Annotated[
     str | None,
     typer.Option(
         "--value-version",
-        help="The version of the values' schema: a number, or latest, which it is if left out.",
+        help="The version of the values' schema: a number, or latest; latest if left out.",
     ),
 ]
 KeyVersion = Annotated[str | None, typer.Option("--key-version", help="The same for keys.")]

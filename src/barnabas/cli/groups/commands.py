@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from barnabas import Admin
 
 app = typer.Typer(
-    help="Groups of consumers and of Kafka Streams: how far they are, their members, their offsets.",
+    help="Show groups of consumers and of Kafka Streams, their lag and members, and change their offsets.",
     no_args_is_help=True,
 )
 
@@ -76,6 +76,12 @@ def list_groups(
     lag: Annotated[
         bool, typer.Option("--lag", "-l", help="Print members, idle members, topics and lag as well.")
     ] = False,
+    seconds: Annotated[
+        bool,
+        typer.Option(
+            "--seconds", help="With --lag, which this implies: how old the oldest unread record is, too."
+        ),
+    ] = False,
     watch: Watch = False,
     interval: Interval = DEFAULT_INTERVAL,
     looks: Looks = None,
@@ -84,10 +90,20 @@ def list_groups(
     setting: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print all groups, with --lag how far behind each is; with --topic those that read a topic."""
+    """Print all groups; with --lag how far behind each is, with --topic those that read a topic."""
+    consumer_settings = (
+        client_settings(ConsumerConfig, bootstrap, command_config, setting) if seconds else None
+    )
     with admin_client(bootstrap, command_config, setting) as admin:
         show(
-            lambda: listed(admin, states=state, types=kind, topics=topic, with_lag=lag),
+            lambda: listed(
+                admin,
+                states=state,
+                types=kind,
+                topics=topic,
+                with_lag=lag or seconds,
+                consumer_settings=consumer_settings,
+            ),
             as_json=as_json,
             watch=watch,
             interval=interval,
@@ -169,7 +185,7 @@ def remove_members(
     command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
-    """Put members out of a group; one that is alive joins again."""
+    """Remove members from a group; one that still runs joins again."""
     if every == bool(instance_id or member_id):
         raise UsageError("name members by --instance-id or --member-id, or give --all")
     wanted = [MemberToRemove(group_instance_id=each) for each in instance_id or ()]
@@ -199,7 +215,7 @@ def delete_offsets(
             "--topic",
             "-t",
             metavar="TOPIC[:0,1]",
-            help="A topic, or some partitions (may be repeated).",
+            help="A topic, or some partitions (repeatable).",
             autocompletion=completion.topics,
         ),
     ],
@@ -210,7 +226,7 @@ def delete_offsets(
     setting: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Forget what a group has committed of topics that it does not read any more."""
+    """Delete a group's committed offsets of topics that it does not read any more."""
     with admin_client(bootstrap, command_config, setting) as admin:
         _check_is_no_share_group(admin, group)
         committed = committed_of(admin, group)

@@ -39,8 +39,10 @@ def listed(
     types: Sequence[str] | None,
     topics: Sequence[str] | None,
     with_lag: bool,
+    consumer_settings: Mapping[str, Any] | None = None,
 ) -> WatchedTable:
-    """Groups in one of these states, of one of these types, that have read one of these topics; None: any."""
+    """Groups in one of these states, of one of these types, that have read one of these topics; None: any.
+    `consumer_settings`: as for `described`, together with `with_lag`."""
     wanted_states = None if states is None else {state.casefold() for state in states}
     wanted_types = None if types is None else {kind.casefold() for kind in types}
     groups = [
@@ -69,12 +71,46 @@ def listed(
         each["members"], each["idle_members"] = counts if counts is not None else (None, None)
         each["topics"] = known.topics if known is not None else []
         each["lag"] = None if known is None else known.lag
+    columns = ["GROUP", "STATE", "TYPE", "MEMBERS", "IDLE", "TOPICS", "LAG"]
+    if consumer_settings is not None:
+        columns.append("LAG SECONDS")
+        seconds = _seconds_behind(
+            consumer_settings, {each["group"]: lags.get(each["group"]) for each in found}
+        )
+        for each in found:
+            each["lag_seconds"] = seconds[each["group"]]
     rows = [[*each.values()] for each in found]
     for row in rows:
         row[_TOPICS] = ",".join(row[_TOPICS]) or None
     behind = sum(each["lag"] or 0 for each in found)
     title = f"{plural(len(found), 'group')}, {plural(behind, 'record')} behind"
-    return WatchedTable(("GROUP", "STATE", "TYPE", "MEMBERS", "IDLE", "TOPICS", "LAG"), rows, found, title)
+    return WatchedTable(columns, rows, found, title)
+
+
+def _seconds_behind(
+    consumer_settings: Mapping[str, Any], lags: Mapping[str, GroupLag | None]
+) -> dict[str, int | None]:
+    """How old the oldest unread record of each group is."""
+    behind = {
+        group: [(tp, known.positions[tp]) for tp, lag in known.lags.items() if lag]
+        for group, known in lags.items()
+        if known is not None
+    }
+    waiting = {place for places in behind.values() for place in places}
+    written: dict[tuple[TopicPartition, int], int] = {}
+    while waiting:
+        # Of each partition one record is fetched at a time.
+        together = dict(sorted(waiting, reverse=True))
+        written |= {(tp, together[tp]): at for tp, at in written_at(consumer_settings, together).items()}
+        waiting -= set(together.items())
+    now = time.time()
+    found: dict[str, int | None] = {}
+    for group, known in lags.items():
+        ages = [
+            max(round(now - written[place] / 1000), 0) for place in behind.get(group, ()) if place in written
+        ]
+        found[group] = 0 if known is not None and known.lag == 0 else max(ages, default=None)
+    return found
 
 
 def _members_of(admin: Admin, groups: Sequence[GroupListing]) -> dict[str, tuple[int, int]]:

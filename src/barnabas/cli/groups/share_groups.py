@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -30,15 +31,24 @@ from barnabas.cli.groups.targets import (
     ToOffset,
     target_of,
 )
+from barnabas.cli.names import Pattern, chosen
 from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError
 from barnabas.cli.output import nearest, note, plural, print_json, print_rows, print_table
 
 if TYPE_CHECKING:
     from barnabas import Admin
+    from barnabas.client.admin.types import GroupDescription, SharePartitionOffset
+
+    Stand = Mapping[TopicPartition, SharePartitionOffset]
 
 app = typer.Typer(help="List, describe, delete and reset share groups.", no_args_is_help=True)
 
 Group = Annotated[str, typer.Argument(help="The group.", autocompletion=completion.share_groups)]
+
+ShareGroups = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[GROUP]...", help="The groups.", autocompletion=completion.share_groups),
+]
 
 
 @app.command("list")
@@ -56,59 +66,88 @@ def list_share_groups(
 
 @app.command()
 def describe(
-    group: Group,
+    groups: ShareGroups = None,
+    pattern: Pattern = None,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the group's state, its members, and where it stands in each partition."""
+    """Print the state of share groups, their members, and their start offset and lag in each partition.
+
+    With --json, one group that is named is an object; of several, or with --pattern, there is a list.
+    """
     with admin_client(bootstrap, command_config, setting) as admin:
-        found = admin.describe_share_groups([group])[group]
-        offsets = admin.list_share_group_offsets({group: None})[group]
-    stand: list[tuple[Any, ...]] = [
-        (tp.topic, tp.partition, offsets[tp].start_offset, offsets[tp].lag) for tp in sorted(offsets)
-    ]
-    members = [
+        names = chosen("group", groups, pattern, _names(admin))
+        found = admin.describe_share_groups(names)
+        offsets = admin.list_share_group_offsets(dict.fromkeys(names))
+    if as_json:
+        documents = [_as_json(name, found[name], offsets[name]) for name in names]
+        print_json(documents if len(documents) > 1 or pattern is not None else documents[0])
+        return
+    for number, name in enumerate(names):
+        if number > 0:
+            print()
+        _tell(name, found[name], offsets[name])
+
+
+_STAND_COLUMNS = ("topic", "partition", "start_offset", "lag")
+_MEMBER_COLUMNS = ("member_id", "client_id", "host", "partitions")
+
+
+def _as_json(group: str, found: GroupDescription, offsets: Stand) -> dict[str, Any]:
+    return {
+        "group": group,
+        "state": found.state,
+        "members": [dict(zip(_MEMBER_COLUMNS, row, strict=True)) for row in _members(found)],
+        "partitions": [dict(zip(_STAND_COLUMNS, row, strict=True)) for row in _stand(offsets)],
+    }
+
+
+def _tell(group: str, found: GroupDescription, offsets: Stand) -> None:
+    members = _members(found)
+    print(f"{group}  {found.state}, {plural(len(members), 'member')}, coordinator {found.coordinator}")
+    if members:
+        print_rows(_MEMBER_COLUMNS, members, as_json=False)
+    print_table([column.upper().replace("_", " ") for column in _STAND_COLUMNS], _stand(offsets))
+
+
+def _stand(offsets: Stand) -> list[tuple[Any, ...]]:
+    return [(tp.topic, tp.partition, offsets[tp].start_offset, offsets[tp].lag) for tp in sorted(offsets)]
+
+
+def _members(found: GroupDescription) -> list[tuple[Any, ...]]:
+    return [
         (each.member_id, each.client_id, each.client_host, [str(tp) for tp in each.assignment])
         for each in found.members
     ]
-    stand_columns = ("topic", "partition", "start_offset", "lag")
-    member_columns = ("member_id", "client_id", "host", "partitions")
-    if as_json:
-        summary = {
-            "group": group,
-            "state": found.state,
-            "members": [dict(zip(member_columns, row, strict=True)) for row in members],
-            "partitions": [dict(zip(stand_columns, row, strict=True)) for row in stand],
-        }
-        print_json(summary)
-        return
-    print(f"{group}  {found.state}, {plural(len(members), 'member')}, coordinator {found.coordinator}")
-    if members:
-        print_rows(member_columns, members, as_json=False)
-    print_table([column.upper().replace("_", " ") for column in stand_columns], stand)
+
+
+def _names(admin: Admin) -> Callable[[], list[str]]:
+    return lambda: [group.group_id for group in admin.list_groups(types=["share"])]
 
 
 @app.command()
 def delete(
-    groups: Annotated[list[str], typer.Argument(help="The groups.", autocompletion=completion.share_groups)],
+    groups: ShareGroups = None,
+    pattern: Pattern = None,
     dry_run: DryRun = False,
     yes: Yes = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
-    """Delete share groups that have no members, with where they stand."""
-    what = f"delete {', '.join(groups)}"
+    """Delete share groups that have no members, with their offsets."""
     with admin_client(bootstrap, command_config, setting) as admin:
+        names = chosen("group", groups, pattern, _names(admin))
+        what = f"delete {', '.join(names)}"
         if dry_run:
-            check_may_be_deleted(admin, groups, types=["share"])
+            check_may_be_deleted(admin, names, types=["share"])
             told_dry_run(what)
             return
         confirm(what, is_sure=yes)
-        admin.delete_groups(groups)
-    note(f"deleted {', '.join(groups)}")
+        admin.delete_groups(names)
+    note(f"deleted {', '.join(names)}")
 
 
 @app.command("delete-offsets")
@@ -148,7 +187,7 @@ def reset_offsets(
             "--topic",
             "-t",
             metavar="TOPIC[:0,1]",
-            help="A topic, or some partitions (repeatable); all in which the group stands if left out.",
+            help="A topic, or some partitions (repeatable); all that the group has offsets of if left out.",
             autocompletion=completion.topics,
         ),
     ] = None,
@@ -167,7 +206,7 @@ def reset_offsets(
     setting: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Move where a share group without members goes on."""
+    """Move the start offsets of a share group without members."""
     target = target_of(
         to_earliest=to_earliest,
         to_latest=to_latest,

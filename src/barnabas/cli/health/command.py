@@ -28,7 +28,7 @@ CheckNames = Annotated[
 def health(
     check: CheckNames = None,
     skip: Annotated[
-        list[str] | None, typer.Option("--skip", metavar="NAME", help="All but this (may be repeated).")
+        list[str] | None, typer.Option("--skip", metavar="NAME", help="All but this (repeatable).")
     ] = None,
     max_lag: Annotated[
         int | None,

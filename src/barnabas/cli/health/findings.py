@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from enum import IntEnum
 
 from barnabas.cli.groups.lags import GroupLag
+from barnabas.cli.output import plural
 from barnabas.client.admin.types import (
     ClusterDescription,
     FeatureMetadata,
@@ -174,7 +175,7 @@ def quorum(info: QuorumInfo) -> list[HealthFinding]:
             Severity.WARNING,
             f"controller {each.replica_id}",
             "does not follow the leader",
-            f"{max(0, end - each.log_end_offset):,} records behind",
+            f"{plural(max(0, end - each.log_end_offset), 'record')} behind",
         )
         for each in info.voters
         if each.replica_id != info.leader_id
@@ -213,7 +214,7 @@ def groups(
             problem = "has too much lag"
         else:
             continue
-        what, detail = f"group {group.group_id}", f"{lag:,} records behind"
+        what, detail = f"group {group.group_id}", f"{plural(lag, 'record')} behind"
         found.append(HealthFinding(Severity.WARNING, what, problem, detail))
     return found
 

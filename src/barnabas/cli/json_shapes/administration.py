@@ -124,6 +124,15 @@ class LogDirReplicaJson(TypedDict):
     moves_here: Annotated[bool, "Whether it is the copy of a replica that moves to this folder."]
 
 
+class LogDirMoveJson(TypedDict):
+    topic: str
+    partition: int
+    broker: int
+    path: Annotated[str | None, "The folder that it is in."]
+    new_path: str
+    bytes_left: Annotated[int | None, "How many bytes are still to be copied."]
+
+
 class QuorumReplicaJson(TypedDict):
     id: int
     role: Literal["leader", "voter", "observer"]

@@ -96,6 +96,14 @@ class CopiedAclJson(TypedDict):
     permission: Literal["allow", "deny"]
 
 
+class CopiedGroupAclJson(TypedDict):
+    group: str
+    principal: str
+    host: str
+    operation: str
+    permission: Literal["allow", "deny"]
+
+
 class PlannedSubjectJson(TypedDict):
     subject: str
     versions: int
@@ -108,6 +116,7 @@ class CopyPlanJson(TypedDict):
     topics: list[PlannedTopicJson]
     groups: Annotated[NotRequired[list[CarriedOffsetJson]], "Where groups are carried over."]
     acls: Annotated[NotRequired[list[CopiedAclJson]], "Where rules of access are carried over."]
+    group_acls: Annotated[NotRequired[list[CopiedGroupAclJson]], "Those of groups that are carried over."]
     subjects: Annotated[
         NotRequired[list[PlannedSubjectJson]], "Of the topics, where schemas are registered at the target."
     ]
@@ -225,6 +234,9 @@ class GroupJson(TypedDict):
     idle_members: Annotated[NotRequired[int | None], "Members that have nothing to read."]
     topics: NotRequired[list[str]]
     lag: Annotated[NotRequired[int | None], "Records that it has not read yet; null if unknown."]
+    lag_seconds: Annotated[
+        NotRequired[int | None], "With --seconds: how old the oldest unread record is; null if unknown."
+    ]
 
 
 class GroupPartitionJson(TypedDict):

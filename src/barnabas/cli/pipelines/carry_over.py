@@ -22,7 +22,7 @@ def carry_over(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a stopped query's checkpoint one that both Spark's own connector and Barnabas go on from.
+    """Change a stopped query's checkpoint so that both Spark's own connector and Barnabas go on from it.
 
     Prints where each of its Kafka sources stands, as JSON for startingOffsets of a new query.
     """

@@ -51,8 +51,8 @@ def plan(
 ) -> None:
     """Show partitions, ranges of offsets, bytes and tasks of a query, and how even they are.
 
-    Nothing is read but offsets and the sizes of logs, by whose means bytes are estimated; where brokers tell
-    no sizes, a few records.
+    Only offsets and the sizes of logs are read, from which bytes are estimated; where brokers tell no sizes,
+    a few records are read, too.
     """
     given = pairs(options, "option")
     if not any(name.lower() == SERVERS for name in given):

@@ -85,7 +85,7 @@ def status(
             "-l",
             envvar="BARNABAS_LISTENER",
             metavar="URL",
-            help="Where a PipelineListener serves, such as http://localhost:9464: all of its queries.",
+            help="The URL of a PipelineListener, such as http://localhost:9464: all of its queries.",
         ),
     ] = None,
     checkpoint: Annotated[
@@ -95,13 +95,13 @@ def status(
             "-C",
             metavar="FOLDER",
             help="A query's checkpoint, whether it runs or not: a path, or an address such as "
-            "s3://bucket/delays (may be repeated).",
+            "s3://bucket/delays (repeatable).",
         ),
     ] = None,
     group: Annotated[
         list[str] | None,
         typer.Option(
-            "--group", "-g", metavar="GROUP", help="What commitOffsetsToGroup names (may be repeated)."
+            "--group", "-g", metavar="GROUP", help="A group that commitOffsetsToGroup names (repeatable)."
         ),
     ] = None,
     bootstrap: Bootstrap = None,

@@ -10,7 +10,9 @@ import typer
 from barnabas import TopicPartition
 from barnabas.cli import completion
 from barnabas.cli.admin.common import (
+    STATUS_OF_WHAT_IS_NOT_DONE,
     DryRun,
+    KeepThrottle,
     Yes,
     admin_client,
     confirm,
@@ -27,9 +29,9 @@ from barnabas.cli.reassign.throttles import brokers_of, moves_of, set_throttle, 
 if TYPE_CHECKING:
     from barnabas import Admin
 
-app = typer.Typer(help="Move replicas to other brokers, see how far it is, and end it.", no_args_is_help=True)
-
-_STATUS_OF_WHAT_IS_NOT_DONE = 3
+app = typer.Typer(
+    help="Move replicas to other brokers, show how far the moves are, and cancel them.", no_args_is_help=True
+)
 
 Partitions = Annotated[
     list[str] | None,
@@ -41,7 +43,7 @@ Partitions = Annotated[
 ]
 Brokers = Annotated[
     str | None,
-    typer.Option("--brokers", metavar="1,2,3", help="Divide the replicas among these brokers."),
+    typer.Option("--brokers", metavar="1,2,3", help="Spread the replicas evenly over these brokers."),
 ]
 ReplicationFactor = Annotated[
     int | None,
@@ -62,9 +64,6 @@ PlanFile = Annotated[
         help="In place of topics: a plan in JSON, as generate or kafka-reassign-partitions prints it.",
     ),
 ]
-KeepThrottle = Annotated[
-    bool, typer.Option("--keep-throttle", help="Leave the throttle as it is; else it is taken off.")
-]
 
 
 @app.command()
@@ -79,7 +78,8 @@ def generate(
     command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
-    """Print a plan as JSON, for start --file: replicas evenly on these brokers. Nothing is changed.
+    """Print a plan as JSON, for start --file, that spreads replicas evenly over these brokers. Nothing is
+    changed.
 
     For example: barnabas reassign generate orders --brokers 1,2,3 > plan.json
     """
@@ -114,7 +114,7 @@ def start(
     setting: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Begin to move replicas: evenly to these brokers, or as a file says.
+    """Begin to move replicas: evenly over these brokers, or as a plan in a file says.
 
     Started again with another --throttle while replicas move, it changes how fast they do.
 
@@ -188,7 +188,7 @@ def verify(
                 take_off(admin, topics, of_brokers=True)
                 note(f"no throttle holds brokers and {', '.join(topics)} any more")
     if not are_done(states.values()):
-        raise typer.Exit(_STATUS_OF_WHAT_IS_NOT_DONE)
+        raise typer.Exit(STATUS_OF_WHAT_IS_NOT_DONE)
 
 
 @app.command("list")
@@ -229,7 +229,7 @@ def cancel(
     command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
-    """End moves that are under way, and take their throttle off: replicas stay where they were."""
+    """Cancel moves that are under way, and take their throttle off: replicas stay where they were."""
     if sum((every, bool(partitions), file is not None)) != 1:
         raise UsageError("name topics, or give one of --file and --all")
     with admin_client(bootstrap, command_config, setting) as admin:

@@ -56,7 +56,7 @@ def list_topics(
     setting: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the names of all topics, with --long what is in them and who reads them.
+    """Print the names of all topics; with --long, also what is in them and who reads them.
 
     Records are counted by offsets: where a topic is compacted, or has transactions, there are fewer. Bytes
     are those of one replica of each partition, as the brokers keep them.
