@@ -148,6 +148,18 @@ def test_seeking_to_where_one_is_keeps_what_was_fetched() -> None:
     assert offsets(buffer) == [2, 3, 4]
 
 
+def test_seeking_to_where_one_is_under_a_later_leader_has_that_checked() -> None:
+    calls = Calls()
+    partitions, buffer = ready(calls, A)
+    partitions.seek(A, 0, 3)
+    place = buffer.place_of(queue_of(buffer, A))
+    assert place is not None
+    assert (place.fetch_offset, place.leader_epoch) == (0, 3)
+    partitions.seek(A, 0)
+    partitions.seek(A, 0, 2)
+    assert buffer.place_of(queue_of(buffer, A)) == place
+
+
 def test_a_partition_that_was_given_away_gives_nothing() -> None:
     partitions, buffer = ready(Calls(), A, B)
     queue = queue_of(buffer, A)

@@ -71,6 +71,25 @@ def test_partitions_that_were_taken_are_acknowledged_once() -> None:
     assert state.request(1).topic_partitions is None
 
 
+def test_an_assignment_that_changes_nothing_is_acknowledged_too() -> None:
+    state = member()
+    state.answered(state.request(1), answer(3, {0}))
+    state.own({TOPIC: frozenset({0})})
+    state.answered(state.request(1), answer(3))
+    # Taken back before it was taken.
+    state.answered(state.request(1), answer(4, {0, 1}))
+    state.answered(state.request(1), answer(4, {0}))
+    assert not state.has_news
+    state.own({TOPIC: frozenset({0})})
+    state.acknowledge()
+    assert state.has_news
+    request = state.request(1)
+    assert [told.partitions for told in request.topic_partitions or ()] == [[0]]
+    state.answered(request, answer(4))
+    assert not state.has_news
+    assert state.request(1).topic_partitions is None
+
+
 def test_a_heartbeat_that_was_not_answered_is_followed_by_one_that_says_everything() -> None:
     state = joined()
     state.own({TOPIC: frozenset({0})})

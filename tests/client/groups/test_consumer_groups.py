@@ -225,6 +225,8 @@ def test_a_member_that_does_not_poll_leaves_and_its_commit_is_fenced(
         group.poll_until(lambda: len(group.records) >= 10 and members() == 1)
         identity = consumer.group_metadata()
         eventually(lambda: members() == 0)
+    # So that a transaction with what it has read is refused.
+    assert consumer.group_metadata() == identity
     newcomer = group.member([topic], enable_auto_commit=False)
     group.members.remove(consumer)
     group.poll_until(lambda: group.sizes() == [1])

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from barnabas._kernel import Record
 from barnabas.aio import Consumer, Producer
 from barnabas.errors import BarnabasError, KafkaTimeoutError, TransactionFailedError
-from barnabas.types import TopicPartition
+from barnabas.types import OffsetAndMetadata, TopicPartition
 
 from .stage import Stage, membership, show
 
@@ -164,8 +164,15 @@ class CopiedWorld:
             assert copy == original[: len(copy)], f"partition {partition}: the copy differs"
 
 
-def _after(records: list[Record]) -> dict[TopicPartition, int]:
-    return {TopicPartition(record.topic, record.partition): record.offset + 1 for record in records}
+def _after(records: list[Record]) -> dict[TopicPartition, OffsetAndMetadata]:
+    """With leader epochs (KIP-320). Without one, whoever begins there would believe a deposed leader, parted
+    from the others, that there is no such offset, as with Apache Kafka's clients, and copy all once more."""
+    return {
+        TopicPartition(record.topic, record.partition): OffsetAndMetadata(
+            record.offset + 1, leader_epoch=record.leader_epoch
+        )
+        for record in records
+    }
 
 
 async def _until_done(call: Callable[[], Awaitable[None]]) -> None:

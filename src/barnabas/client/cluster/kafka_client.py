@@ -19,6 +19,7 @@ from barnabas.client.cluster.brokers import BrokerMonitors
 from barnabas.client.cluster.connections import ConnectionPool
 from barnabas.client.cluster.coordinators import Coordinators
 from barnabas.client.cluster.event_listeners import EventListeners
+from barnabas.client.cluster.leader_epochs import SeenLeaderEpochs
 from barnabas.client.cluster.metadata import ClusterMetadata
 from barnabas.client.cluster.metadata_source import MetadataSource
 from barnabas.client.cluster.metadata_upkeep import MetadataUpkeep
@@ -84,6 +85,7 @@ class KafkaClient:
             on_update=self._on_metadata,
             allow_auto_topic_creation=allow_auto_topic_creation,
         )
+        self.seen_leader_epochs = SeenLeaderEpochs()
         self.telemetry = Telemetry(self)
         self._made_at = CLOCK.monotonic()
         self.coordinators = Coordinators(self)
@@ -131,9 +133,14 @@ class KafkaClient:
         """The next snapshot, whenever it comes. Asks for none."""
         return await self._upkeep.next_update()
 
-    def request_metadata_update(self) -> None:
-        """The metadata is out of date: it will be asked for soon. Does not wait; never raises."""
-        self._upkeep.request_update()
+    def request_metadata_update(self, *, is_doubted: bool = False) -> None:
+        """The metadata is out of date: it will be asked for soon. Does not wait; never raises. `is_doubted`:
+        whoever told it seems to know less than others do, so these are asked."""
+        self._upkeep.request_update(is_doubted=is_doubted)
+
+    def all_brokers_told_since(self, moment: float) -> bool:
+        """Whether each known broker has told its metadata. `moment` is one of `CLOCK.monotonic()`."""
+        return self._source.have_told_since(self.metadata.nodes, moment)
 
     async def refresh_metadata(
         self,

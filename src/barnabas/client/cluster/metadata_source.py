@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -66,6 +66,10 @@ class MetadataSource:
         self._asked_servers: list[str] = []
         self._bootstrap_reasons: dict[str, BarnabasError] = {}
         self._failing_since: float | None = None
+        self._asked_at: dict[int, float] = {}
+        self._answering: int | None = None
+        """The known broker whose answer was the last."""
+        self._told_at: dict[int, float] = {}
         self.hidden_topics: re.Pattern[str] | None = None
         """Answers tell nothing of topics in whose names this finds something."""
 
@@ -80,11 +84,26 @@ class MetadataSource:
             "brokers run there"
         )
 
+    def longest_unasked_first(self, node_ids: Sequence[int]) -> list[int]:
+        """Has others asked than the broker whose answer is in doubt. Also one that is silent is not the first
+        each time."""
+        return sorted(node_ids, key=lambda node_id: self._asked_at.get(node_id, 0.0))
+
+    def note_told(self) -> None:
+        """The last answer was about all that is asked for."""
+        if self._answering is not None:
+            self._told_at[self._answering] = CLOCK.monotonic()
+
+    def have_told_since(self, node_ids: Iterable[int], moment: float) -> bool:
+        """Whether each of these has told what it knows. `moment` is one of `CLOCK.monotonic()`."""
+        return all(self._told_at.get(node_id, -1.0) >= moment for node_id in node_ids)
+
     async def ask(self, request: MetadataRequest, node_ids: Sequence[int]) -> MetadataResponse:
         """From one of these known brokers, which are tried in this order; from bootstrap_servers where there
         are none, none answers, or one says so."""
         if self._failing_since is None:
             self._failing_since = CLOCK.monotonic()
+        self._answering = None
         response = await self._ask_anybody(request, node_ids, self._failing_since)
         self._failing_since = None
         hidden = self.hidden_topics
@@ -124,9 +143,11 @@ class MetadataSource:
         )
         try:
             async with asyncio.timeout(seconds):
-                return await _first_success(
+                node_id, response = await _first_success(
                     [partial(self._metadata_from, node_id, request) for node_id in node_ids]
                 )
+                self._answering = node_id
+                return response
         except TimeoutError as error:
             if isinstance(error, BarnabasError):
                 raise
@@ -171,8 +192,9 @@ class MetadataSource:
                 canonical += [f"[{name}]:{port}" if ":" in name else f"{name}:{port}" for name in names]
         return list(dict.fromkeys(canonical))
 
-    async def _metadata_from(self, node_id: int, request: MetadataRequest) -> MetadataResponse:
-        return await self._answer(await self._connect(node_id), request)
+    async def _metadata_from(self, node_id: int, request: MetadataRequest) -> tuple[int, MetadataResponse]:
+        self._asked_at[node_id] = CLOCK.monotonic()
+        return node_id, await self._answer(await self._connect(node_id), request)
 
     async def _metadata_from_server(
         self, server: str, request: MetadataRequest, reasons: dict[str, BarnabasError]

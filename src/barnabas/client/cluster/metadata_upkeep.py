@@ -74,6 +74,7 @@ class MetadataUpkeep:
         self._tracked: set[str] | None = set()
         self._untold: set[str] = set()
         self._is_stale = True
+        self._is_doubted = False
         self._wake = asyncio.Event()
         self._waiters: list[asyncio.Future[None]] = []
         """Wait for metadata that is asked for from now on."""
@@ -118,9 +119,11 @@ class MetadataUpkeep:
         trusts none, also while no call waits for metadata."""
         self._refusal_listeners.append(listener)
 
-    def request_update(self) -> None:
-        """The metadata is out of date: it will be asked for soon. Does not wait; never raises."""
+    def request_update(self, *, is_doubted: bool = False) -> None:
+        """The metadata is out of date: it will be asked for soon. Does not wait; never raises. `is_doubted`:
+        whoever told it seems to know less than others do, so these are asked."""
         self._is_stale = True
+        self._is_doubted = self._is_doubted or is_doubted
         if not self._is_closed:
             self._start()
 
@@ -332,13 +335,18 @@ class MetadataUpkeep:
         )
         if self._steps:
             self._steps.emit(MetadataRequested(None if names is None else tuple(sorted(names))))
+        nodes = self._nodes_to_ask()
+        if self._is_doubted:
+            nodes = self._source.longest_unasked_first(nodes)
         try:
-            response = await self._source.ask(request, self._nodes_to_ask())
+            response = await self._source.ask(request, nodes)
         except BarnabasError:
             self._untold |= untold
             raise
         self.updated_at = CLOCK.monotonic()
         if is_full:
+            self._is_doubted = False
+            self._source.note_told()
             self._all_updated_at = self.updated_at
         previous = self.metadata
         self.metadata = previous.updated(response, keep_others=not is_full)

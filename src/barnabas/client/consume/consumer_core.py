@@ -392,6 +392,12 @@ class ConsumerCore:
             return GroupIdentity(group.group_id)
         return group.identity
 
+    def last_group_metadata(self) -> GroupIdentity:
+        """Who this member is at present, or was before it lost its membership. Raises: MisuseError without a
+        group."""
+        group = self._check_group("group_metadata()")
+        return group.last_identity if self.subscription.is_automatic else GroupIdentity(group.group_id)
+
     async def committed(
         self, partitions: Iterable[TopicPartition] | None, timeout_ms: float
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:

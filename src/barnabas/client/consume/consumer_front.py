@@ -119,8 +119,10 @@ class ConsumerFront(Observed, Generic[K, V]):
         return Watermarks(state.log_start_offset, state.high_watermark)
 
     def group_metadata(self) -> GroupIdentity:
-        """The group, and this member's id and generation in it. Raises: MisuseError without group_id."""
-        return self._core.group_metadata()
+        """The group, and this member's id and generation in it, for `send_offsets_to_transaction`. After a
+        member was expelled they stay what they were until it has joined again, so that a transaction with
+        records that it read before is refused (KIP-447). Raises: MisuseError without group_id."""
+        return self._core.last_group_metadata()
 
     def _give_back(self) -> None:
         """What was taken but not handed out is to be read again: positions are exact from here on."""

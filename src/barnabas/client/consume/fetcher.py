@@ -29,7 +29,7 @@ from barnabas.client.consume.fetch_under_way import FetchUnderWay, Wanted, fetch
 from barnabas.client.consume.partition_state import NO_END_OFFSET
 from barnabas.client.consume.subscription_state import SubscriptionState
 from barnabas.client.consume.topics_made_again import TopicsMadeAgain, note_topic_ids
-from barnabas.client.consume.truncation import NO_EPOCH, UNDEFINED_OFFSET, TruncationCheck, last_leader_epoch
+from barnabas.client.consume.truncation import NO_EPOCH, OldLeaders, TruncationCheck, last_leader_epoch
 from barnabas.client.unpacking import most_unpacked_bytes
 from barnabas.clock import CLOCK
 from barnabas.error_codes import ErrorCode, error_for
@@ -59,10 +59,6 @@ HELD_BACK_WAIT_MS = 20
 
 # How long the answer to a fetch that nobody wants any more is waited for.
 STALE_AFTER_SECONDS = 0.02
-
-# How often metadata that names an older leader than one that was read from is asked for again: for about half
-# a minute with the default back-off.
-OLD_LEADER_TRIES = 30
 
 # How long closing waits for brokers to take note that their fetch sessions are over.
 CLOSE_SESSIONS_SECONDS = 0.5
@@ -107,6 +103,7 @@ class Fetcher:
         self._truncation = TruncationCheck(client, subscription, buffer, config)
         self._made_again = TopicsMadeAgain(subscription, config.auto_offset_reset)
         self.sources = FetchSources(client.backoff, config.metadata_max_age_ms)
+        self._old_leaders = OldLeaders(client, buffer, self.sources, self._truncation)
         self.latency_ms = RollingWindow()
         """From a fetch to its answer, in which fetch_max_wait_ms may be contained."""
         self._turn = 0
@@ -252,8 +249,10 @@ class Fetcher:
                 earliest_retry = min(earliest_retry, not_before)
                 continue
             info = metadata.partition(queue.partition)
-            if info is not None and 0 <= info.leader_epoch < queue.fetch_leader_epoch:
-                self._on_old_leader(queue, info.leader_epoch)
+            if info is not None and self._old_leaders.is_old(
+                queue.partition, info.leader_epoch, queue.fetch_leader_epoch
+            ):
+                self._old_leaders.doubt(queue, info)
                 earliest_retry = min(earliest_retry, self.sources.not_before(queue.partition))
                 continue
             source = -1 if info is None else self.sources.source(metadata, info, queue.partition, now)
@@ -274,19 +273,6 @@ class Fetcher:
     def _goes_in_bulk(self, node: Node, queues: Iterable[FetchQueue]) -> bool:
         direct = None if self.sources.has_replicas else self._direct
         return direct is not None and direct.goes_in_bulk(node.node_id, queues)
-
-    def _on_old_leader(self, queue: FetchQueue, known_epoch: int) -> None:
-        """We have read from a later leader than the one that is known. A broker that does not know of its
-        successor yet would take our position for one out of range, so it is not asked; but in the end what
-        was read is gone, for instance with a topic that was made anew."""
-        place = self._buffer.place_of(queue)
-        if place is None or place.leader_epoch <= known_epoch:
-            # A seek has come between.
-            return
-        if self.sources.failures(queue.partition) >= OLD_LEADER_TRIES:
-            self._truncation.diverged(queue, place.epoch, NO_EPOCH, UNDEFINED_OFFSET)
-        self._client.request_metadata_update()
-        self.sources.back_off(queue.partition)
 
     async def _keep_fetching(self, node: Node, queues: list[FetchQueue]) -> None:
         """Goes on with what there is after each answer: to start another task would take longer than a small
@@ -409,6 +395,9 @@ class Fetcher:
             if queue.state.topic_id is None:
                 note_topic_ids(metadata, (queue.state,))
             leader_epoch = metadata.leader_epoch(partition)
+            if self._old_leaders.is_old(partition, leader_epoch, place.leader_epoch):
+                # Another place was sought while the connection was opened: the next look sees to it.
+                continue
             if queue.state.high_watermark < 0 and session.knows(partition):
                 # It was told of before this assignment, and is not again until it moves.
                 session.start_over()
@@ -551,6 +540,10 @@ class Fetcher:
                 # A follower may lag behind, so the leader decides (KIP-392).
                 return
             self.sources.back_off(partition)
+            known_epoch = self._client.metadata.leader_epoch(partition)
+            if self._old_leaders.is_old(partition, entry.leader_epoch, known_epoch):
+                # It was deposed, and its log may have ended before.
+                return
             self._subscription.out_of_range(queue.state, entry.epoch)
         elif code in FETCHED_AGAIN:
             logger.info("%s: %s", where, error_for(code).name)

@@ -160,7 +160,7 @@ class SubscriptionState:
         state = self.state(partition)
         with self.lock:
             is_there = state.has_position and state.position == offset and state.next_topic_id is None
-            if is_there and not state.is_stopped:
+            if is_there and not state.is_stopped and leader_epoch <= state.leader_epoch:
                 return
             state.enter_next_topic()
             self._move(state, offset, leader_epoch)

@@ -1,7 +1,8 @@
 """Whether a leader's log still holds what was read of it (KIP-320).
 
-Owns the OffsetForLeaderEpoch requests, for brokers whose fetches do not check by themselves, and what follows
-when a log was truncated. Knows nothing of fetch requests or of who reads.
+Owns the OffsetForLeaderEpoch requests, for brokers whose fetches do not check by themselves, what follows
+when a log was truncated, and which leaders are not asked since they are deposed. Knows nothing of fetch
+requests or of who reads.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from barnabas._kernel import scan_batches
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.consume.fetch_buffer import FetchBuffer
 from barnabas.client.consume.fetch_queue import FetchPlace, FetchQueue
+from barnabas.client.consume.fetch_sources import FetchSources
 from barnabas.client.consume.subscription_state import SubscriptionState
+from barnabas.clock import CLOCK
 from barnabas.error_codes import ErrorCode
 from barnabas.errors import CorruptBatchError, LogTruncationError
 from barnabas.net.connection import Connection
@@ -22,12 +25,16 @@ from barnabas.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochResponse,
 )
 from barnabas.settings.table import ConsumerConfig
-from barnabas.types import TopicPartition
+from barnabas.types import PartitionInfo, TopicPartition
 
 logger = logging.getLogger("barnabas.client")
 
 NO_EPOCH = -1
 UNDEFINED_OFFSET = -1
+
+# How often metadata that names an old leader is asked for again at least before it is believed: for about
+# half a minute with the default back-off.
+OLD_LEADER_TRIES = 30
 
 # Before this version only brokers may ask (it takes a permission on the cluster).
 _FIRST_VERSION_FOR_CONSUMERS = 3
@@ -138,6 +145,63 @@ class TruncationCheck:
                 position,
                 "as auto_offset_reset says" if end_offset == UNDEFINED_OFFSET else "there",
             )
+
+
+class OldLeaders:
+    """Leaders in the metadata that had a successor when something was read or committed.
+
+    Such a broker may be parted from the others, and not learn of its successor for long. It would take our
+    position for one that is out of range, so it is not asked, and other brokers are for their metadata.
+    """
+
+    def __init__(
+        self, client: KafkaClient, buffer: FetchBuffer, sources: FetchSources, truncation: TruncationCheck
+    ) -> None:
+        self._client = client
+        self._buffer = buffer
+        self._sources = sources
+        self._truncation = truncation
+        self._doubts: dict[TopicPartition, tuple[int, int, float]] = {}
+        """Which epochs of leaders are known and heard of, and since when."""
+
+    def is_old(self, partition: TopicPartition, leader_epoch: int, read_epoch: int) -> bool:
+        """Whether the leader of `leader_epoch` is deposed, where something was read under that of
+        `read_epoch`. -1 is not known."""
+        return 0 <= leader_epoch < max(read_epoch, self._heard_of(partition))
+
+    def doubt(self, queue: FetchQueue, known: PartitionInfo) -> None:
+        """Has `known` looked up anew; the partition is not fetched for a while. When each broker has answered
+        and none knows a later leader, what was read is gone, for instance with a topic that was made anew."""
+        place, partition = self._buffer.place_of(queue), queue.partition
+        if place is None:
+            return
+        latest = max(place.leader_epoch, self._heard_of(partition))
+        if latest <= known.leader_epoch:
+            # A seek has come between.
+            return
+        doubted_known, doubted_latest, since = self._doubts.get(partition, (-1, -1, 0.0))
+        if (doubted_known, doubted_latest) != (known.leader_epoch, latest):
+            since = CLOCK.monotonic()
+            self._doubts[partition] = known.leader_epoch, latest, since
+        tries = self._sources.failures(partition)
+        if tries >= OLD_LEADER_TRIES and self._client.all_brokers_told_since(since):
+            del self._doubts[partition]
+            self._client.seen_leader_epochs.forget(partition)
+            if place.leader_epoch > known.leader_epoch:
+                self._truncation.diverged(queue, place.epoch, NO_EPOCH, UNDEFINED_OFFSET)
+        elif tries == OLD_LEADER_TRIES:
+            logger.warning(
+                "%s: not fetched from its leader of epoch %d, since there was one of epoch %d; waiting until "
+                "other brokers tell who leads",
+                partition,
+                known.leader_epoch,
+                latest,
+            )
+        self._client.request_metadata_update(is_doubted=True)
+        self._sources.back_off(partition)
+
+    def _heard_of(self, partition: TopicPartition) -> int:
+        return self._client.seen_leader_epochs.latest(self._client.metadata, partition)
 
 
 def _request(

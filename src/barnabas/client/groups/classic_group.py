@@ -119,7 +119,7 @@ class ClassicMembership(GroupMembership):
                     if owned:
                         self._lose(f"{error}")
                         return
-                    self._forget_membership(keep_member_id=error.code == ErrorCode.ILLEGAL_GENERATION)
+                    self._end_membership(keep_member_id=error.code == ErrorCode.ILLEGAL_GENERATION)
                 elif error.code != ErrorCode.REBALANCE_IN_PROGRESS and not error.retriable:
                     if owned:
                         self._lose_by(error)

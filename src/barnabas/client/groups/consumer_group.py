@@ -109,6 +109,7 @@ class ConsumerProtocolMembership(GroupMembership):
 
     def assignment_taken(self, owned: Sequence[TopicPartition], revoked: Sequence[TopicPartition]) -> None:
         self._state.own(self._by_id(owned))
+        self._state.acknowledge()
         self._wake.set()
 
     def _by_id(self, partitions: Iterable[TopicPartition]) -> PartitionIds:
@@ -267,6 +268,8 @@ class ConsumerProtocolMembership(GroupMembership):
         )
         self._topic_ids |= {name: topic_id for topic_id, name in names.items()}
         if self.phase != "joining" and assigned == self._assignment:
+            if self.phase != "assigned":
+                self._state.acknowledge()
             return
         self._assignment = assigned
         if self._client.steps:

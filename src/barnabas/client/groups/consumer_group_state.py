@@ -79,6 +79,11 @@ class MemberState:
         """These are the member's now; all others were given up."""
         self._owned = partitions
 
+    def acknowledge(self) -> None:
+        """The last assignment was taken over: the next heartbeat says what the member owns, even if that is
+        the same. The coordinator may wait for a partition that it took back before the member had it."""
+        self._told_owned = None
+
     def request(self, version: int) -> ConsumerGroupHeartbeatRequest:
         """The next heartbeat: all there is to say when joining or after a failure, else what changed."""
         is_joining = not self.is_member

@@ -63,6 +63,7 @@ class GroupMembership(ABC):
         """The caller has not polled within max_poll_interval_ms, and the member stays ("pause")."""
         self._join_reason = ""
         self._refusals = 0
+        self._identity_before: GroupIdentity | None = None
         """How often in a row the group has refused this member, or ended its membership."""
         self._fenced_by: FencedInstanceIdError | None = None
         """Another member has taken over this one's group_instance_id: nothing ends that."""
@@ -122,6 +123,20 @@ class GroupMembership(ABC):
     ) -> Coroutine[Any, Any, object] | None:
         """Tells the group, when awaited, that who is a member now goes. None if there is nothing to tell, as
         `operation` has it."""
+
+    @property
+    def last_identity(self) -> GroupIdentity:
+        """`identity`, or while that is a stranger's, that of the membership that ended last. By it a
+        transaction with records that were read then is refused (KIP-447); a stranger's offsets are taken."""
+        identity = self.identity
+        return self._identity_before if self._identity_before and not identity.member_id else identity
+
+    def _end_membership(self, *, keep_member_id: bool = False) -> None:
+        """See `_forget_membership`."""
+        identity = self.identity
+        if identity.member_id:
+            self._identity_before = identity
+        self._forget_membership(keep_member_id=keep_member_id)
 
     @abstractmethod
     def _forget_membership(self, *, keep_member_id: bool = False) -> None:
@@ -212,7 +227,7 @@ class GroupMembership(ABC):
         self._tell_left(reason)
         self._tasks.cancel_others()
         self._heartbeats = self._poll_watch = None
-        self._forget_membership(keep_member_id=keep_member_id)
+        self._end_membership(keep_member_id=keep_member_id)
         self.phase = "outside"
         self.is_lost = True
         self._join_reason = reason
@@ -232,7 +247,7 @@ class GroupMembership(ABC):
         """The group does not take this member: the next poll raises the error. Its cause may go away, so this
         joins again at back-off's pace."""
         self._note_fencing(error)
-        self._forget_membership(keep_member_id=True)
+        self._end_membership(keep_member_id=True)
         self.phase = "outside"
         self._refusals += 1
         self._join_after(self._client.backoff.delay_ms(self._refusals))
@@ -271,7 +286,7 @@ class GroupMembership(ABC):
             leaving = self._leaving(reason, timeout_ms, operation)
             if leaving is not None:
                 await say_goodbye(self.group_id, leaving, timeout_ms)
-        self._forget_membership()
+        self._end_membership()
         self.phase = "outside"
         self.needs_join = False
         self.is_lost = False

@@ -341,6 +341,7 @@ async def fetch_committed(
         response = await send_to_group_coordinator(client, group_id, request, max_version=version)
         topic_names = {topic_id: name for name, topic_id in topic_ids.items()}
         committed = _committed_in(client, topic_names, group_id, response, version)
+        client.seen_leader_epochs.note(client.metadata, committed)
         if wanted is None:
             return committed
         return {partition: committed.get(partition) for partition in wanted}

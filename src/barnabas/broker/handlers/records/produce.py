@@ -27,6 +27,7 @@ from barnabas.broker.topic import Partition, Topic
 from barnabas.broker_errors import (
     InvalidProducerIdMappingError,
     InvalidRequiredAcksError,
+    NotEnoughReplicasError,
     NotLeaderOrFollowerError,
     TransactionalIdAuthorizationFailedError,
     UnsupportedCompressionTypeError,
@@ -79,12 +80,21 @@ async def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
                         f"Produce requests with version {call.version} are not allowed to use ZStandard "
                         "compression"
                     )
-                if batch.is_transactional and request.transactional_id is not None:
-                    await _admit(call, request, partition, batch)
+                transactional_id = request.transactional_id if batch.is_transactional else None
+                has_waited = False
+                if transactional_id is not None:
+                    adds = call.version >= FIRST_VERSION_THAT_ADDS
+                    _admit(call, transactional_id, partition, batch, adds=adds)
+                    if partition.replicas is not None:
+                        has_waited = True
+                        await until_admitted(call.parts, transactional_id)
                 await produced.prepare()
-                if produced.has_waited:
+                if produced.has_waited or has_waited:
                     topic = _topic(call, asked)
                     partition = call.parts.cluster.led_partition(topic, data.index, call.node)
+                    if transactional_id is not None:
+                        # The transaction may have ended, and have its marker here already (KIP-890).
+                        _admit(call, transactional_id, partition, batch, adds=False)
                 taken = _append(request, partition, produced)
                 answer.partition_responses.append(taken)
                 if request.acks == ALL and partition.log.replicated_to is not None:
@@ -143,20 +153,19 @@ def _check_request(call: Call, request: ProduceRequest, producers: set[tuple[int
         raise InvalidProducerIdMappingError("records of several transactional producers in one request")
 
 
-async def _admit(call: Call, request: ProduceRequest, partition: Partition, batch: BatchInfo) -> None:
+def _admit(call: Call, transactional_id: str, partition: Partition, batch: BatchInfo, *, adds: bool) -> None:
     """Raises: BrokerError."""
-    assert request.transactional_id is not None
+    producer = batch.producer_id, batch.producer_epoch
+    if call.node in call.parts.cluster.parted and not partition.log.producers.has_open(*producer):
+        raise NotEnoughReplicasError(f"node {call.node} cannot ask the coordinator of {transactional_id}")
     admit(
         call.parts.transactions,
         partition,
-        request.transactional_id,
-        (batch.producer_id, batch.producer_epoch),
-        adds=call.version >= FIRST_VERSION_THAT_ADDS,
+        transactional_id,
+        producer,
+        adds=adds,
         tells_abortable=call.version >= FIRST_VERSION_THAT_TELLS_ABORTABLE,
     )
-    if partition.replicas is not None:
-        await until_admitted(call.parts, request.transactional_id)
-        call.parts.cluster.led_partition(partition.topic, partition.index, call.node)
 
 
 def _append(request: ProduceRequest, partition: Partition, produced: ProducedBatch) -> PartitionResponse:

@@ -76,16 +76,11 @@ async def _commit(
     producer = request.producer_id, request.producer_epoch
     try:
         check_group_id(request.group_id)
-        admit(
-            call.parts.transactions,
-            call.parts.group_store.partition_for(request.group_id),
-            request.transactional_id,
-            producer,
-            adds=call.version >= FIRST_VERSION_THAT_ADDS,
-            tells_abortable=call.version >= FIRST_VERSION_THAT_TELLS_ABORTABLE,
-        )
+        _admit(call, request, adds=call.version >= FIRST_VERSION_THAT_ADDS)
         if not call.parts.cluster.has_one_node:
             await until_admitted(call.parts, request.transactional_id)
+            # The transaction may have ended, and have its marker here already (KIP-890).
+            _admit(call, request, adds=False)
         call.parts.offsets.check_commit_in_transaction(
             MemberIdentity(
                 request.group_id, request.generation_id, request.member_id, request.group_instance_id
@@ -99,6 +94,18 @@ async def _commit(
     except BrokerError as error:
         return error.code
     return 0
+
+
+def _admit(call: Call, request: TxnOffsetCommitRequest, *, adds: bool) -> None:
+    """Raises: BrokerError."""
+    admit(
+        call.parts.transactions,
+        call.parts.group_store.partition_for(request.group_id),
+        request.transactional_id,
+        (request.producer_id, request.producer_epoch),
+        adds=adds,
+        tells_abortable=call.version >= FIRST_VERSION_THAT_TELLS_ABORTABLE,
+    )
 
 
 HANDLER = Handler(TxnOffsetCommitRequest, 0, 5, handle)

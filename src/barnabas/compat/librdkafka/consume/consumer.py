@@ -274,7 +274,7 @@ class Consumer(MessagePoller):
             raise error_with(KafkaError._STATE, what)
         if partition.offset == OFFSET_STORED:
             raise invalid_argument(what)
-        self._run(what, partial(session.seek, key, partition.offset))
+        self._run(what, partial(session.seek, key, partition.offset, partition.leader_epoch))
         self._debug("topic", "CONSUMER", APPLICATION, f"Seek {name_of(key)} to offset {partition.offset}")
 
     @c_arguments("O")

@@ -232,7 +232,7 @@ class ConsumerSession(Observed):
             return
         offset = assigned.offset
         if offset >= 0:
-            self._partitions.seek(partition, offset)
+            self._move(partition, offset, assigned.leader_epoch)
         else:
             self._partitions.seek_to(partition, _STARTING_POINTS.get(offset, "committed"))
 
@@ -417,7 +417,8 @@ class ConsumerSession(Observed):
         self.run(add())
         for partition, assigned in offsets.items():
             if assigned.offset not in (OFFSET_INVALID, OFFSET_STORED):
-                self._move(partition, self._target(partition, assigned.offset))
+                target = self._target(partition, assigned.offset)
+                self._move(partition, target, assigned.leader_epoch if assigned.offset >= 0 else None)
 
     def _unassign(self, partitions: list[TopicPartition]) -> None:
         """Gives partitions up, after committing what is stored of them."""
@@ -442,12 +443,12 @@ class ConsumerSession(Observed):
             return False
         return self._partitions.state(partition).starting_point != "committed"
 
-    def seek(self, partition: TopicPartition, offset: int) -> None:
+    def seek(self, partition: TopicPartition, offset: int, leader_epoch: int | None = None) -> None:
         target = self._target(partition, offset)
         with self.messages.lock:
             self.messages.take_back()
             self.offsets.was_sought(partition)
-            self._move(partition, target)
+            self._move(partition, target, leader_epoch if offset >= 0 else None)
 
     def _target(self, partition: TopicPartition, offset: int) -> int | StartingPoint:
         """Where an offset of librdkafka's, logical or not, leads."""
@@ -458,9 +459,11 @@ class ConsumerSession(Observed):
             return max(ends.low, ends.high - (OFFSET_TAIL_BASE - offset))
         return _STARTING_POINTS.get(offset, "reset")
 
-    def _move(self, partition: TopicPartition, target: int | StartingPoint) -> None:
+    def _move(
+        self, partition: TopicPartition, target: int | StartingPoint, leader_epoch: int | None = None
+    ) -> None:
         if isinstance(target, int):
-            self._partitions.seek(partition, target)
+            self._partitions.seek(partition, target, -1 if leader_epoch is None else leader_epoch)
         else:
             self._partitions.seek_to(partition, target)
 
